@@ -1,0 +1,220 @@
+"""All settings. Each is read from the environment here and described in docs/configuration.md."""
+
+import secrets
+from pathlib import Path
+
+import dj_database_url
+
+from config import env
+from config.postgres import EmbeddedPostgres
+from core.logs import configure as configure_logs
+from embeddings.types import EmbeddingOptions
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# --- Where things are -------------------------------------------------------------------------------------
+DATA_DIR = env.folder("TOOLSCRIPT_DATA_DIR", "~/.toolscript")
+PORT = env.integer("PORT", 8000, 1, 65535)
+HOST = env.text("TOOLSCRIPT_HOST", "127.0.0.1")
+DATABASE_URL = env.text("DATABASE_URL")
+REDIS_URL = env.text("REDIS_URL")
+
+# --- Safety -----------------------------------------------------------------------------------------------
+PRODUCTION = env.flag("TOOLSCRIPT_PRODUCTION", default=False)
+DEBUG = False
+ALLOWED_HOSTS = env.words("TOOLSCRIPT_ALLOWED_HOSTS", ("localhost", "127.0.0.1", "[::1]"))
+CSRF_TRUSTED_ORIGINS = env.words("TOOLSCRIPT_TRUSTED_ORIGINS", ())
+ADMIN_PASSWORD = env.text("TOOLSCRIPT_ADMIN_PASSWORD")
+CSRF_FAILURE_VIEW = "core.handlers.csrf_failure"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
+X_FRAME_OPTIONS = "DENY"
+
+
+def _secret_key() -> str:
+    """Given, or made once and kept in the data folder. Production must give it, so that all machines share it."""
+    given = env.text("TOOLSCRIPT_SECRET_KEY")
+    if given:
+        return given
+    if PRODUCTION:
+        raise env.SettingError("toolscript: TOOLSCRIPT_SECRET_KEY must be set when TOOLSCRIPT_PRODUCTION is true")
+    path = DATA_DIR / "secret_key"
+    if not path.exists():
+        DATA_DIR.mkdir(parents=True, exist_ok=True)
+        try:
+            with path.open("x") as file:
+                path.chmod(0o600)
+                file.write(secrets.token_urlsafe(48))
+        except FileExistsError:
+            pass  # another process made it meanwhile
+    return path.read_text()
+
+
+SECRET_KEY = _secret_key()
+
+# --- Database ---------------------------------------------------------------------------------------------
+EMBEDDED_POSTGRES = None if DATABASE_URL else EmbeddedPostgres(DATA_DIR)
+
+
+def _database() -> dict[str, object]:
+    common: dict[str, object] = {
+        "ENGINE": "django.db.backends.postgresql",
+        "CONN_MAX_AGE": None,
+        "CONN_HEALTH_CHECKS": True,
+    }
+    if EMBEDDED_POSTGRES is not None:
+        return {**EMBEDDED_POSTGRES.settings(), **common, "OPTIONS": {"connect_timeout": 2}}
+    try:
+        parsed = dict(dj_database_url.parse(DATABASE_URL))
+    except ValueError as exc:
+        raise env.SettingError(f"toolscript: DATABASE_URL is not valid: {exc}") from None
+    if "postgres" not in str(parsed.get("ENGINE")):
+        raise env.SettingError("toolscript: DATABASE_URL must start with postgresql://")
+    options = {"connect_timeout": 2, **dict(parsed.get("OPTIONS") or {})}  # type: ignore[call-overload]
+    return {**parsed, **common, "OPTIONS": options}
+
+
+DATABASES = {"default": _database()}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- Tasks ------------------------------------------------------------------------------------------------
+BROKER_DIR = DATA_DIR / "broker"
+if not REDIS_URL:
+    for _name in ("messages", "control"):
+        (BROKER_DIR / _name).mkdir(parents=True, exist_ok=True)
+CELERY_BROKER_URL = REDIS_URL or "filesystem://"
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = (
+    {"visibility_timeout": 3600}
+    if REDIS_URL
+    else {
+        "data_folder_in": str(BROKER_DIR / "messages"),
+        "data_folder_out": str(BROKER_DIR / "messages"),
+        "control_folder": str(BROKER_DIR / "control"),
+        "polling_interval": 0.1,
+    }
+)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_TIME_LIMIT = 3600
+CELERY_TASK_SOFT_TIME_LIMIT = 3500
+CELERY_TASK_ACKS_LATE = bool(REDIS_URL)
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+CELERY_BEAT_SCHEDULE = {
+    "refresh the search index": {"task": "tools_catalog.tasks.refresh_index", "schedule": 60.0},
+}
+
+# --- Embeddings -------------------------------------------------------------------------------------------
+TOOLSCRIPT_EMBEDDING_MODEL = env.text("TOOLSCRIPT_EMBEDDING_MODEL", "toolscript-minilm")
+EMBEDDING_OPTIONS = EmbeddingOptions(
+    models_dir=DATA_DIR / "models",
+    threads=env.integer("TOOLSCRIPT_EMBEDDING_THREADS", 2, 1, 64),
+    timeout=env.seconds("TOOLSCRIPT_EMBEDDING_TIMEOUT", 5.0, 0.05, 60),
+    openai_base_url=env.text("OPENAI_BASE_URL"),
+    openai_api_key=env.text("OPENAI_API_KEY"),
+)
+QUERY_CACHE_SIZE = env.integer("TOOLSCRIPT_QUERY_CACHE_SIZE", 2000, 0, 1_000_000)
+# What must be built before another embedding model may go live, in this order.
+INDEX_BUILDERS = ["tools_catalog.services.tool_index", "skills.services.skill_index"]
+
+# --- Search -----------------------------------------------------------------------------------------------
+SEARCH_TIMEOUTS = {
+    "request": env.seconds("TOOLSCRIPT_REQUEST_TIMEOUT", 9.0, 0.1, 60),
+    "embedding": EMBEDDING_OPTIONS.timeout,
+    "skills": env.seconds("TOOLSCRIPT_SKILL_TIMEOUT", 1.0, 0.01, 60),
+    "tools": env.seconds("TOOLSCRIPT_TOOL_TIMEOUT", 3.0, 0.01, 60),
+    "schemas": env.seconds("TOOLSCRIPT_SCHEMA_TIMEOUT", 1.0, 0.01, 60),
+}
+SKILL_CACHE_SECONDS = env.seconds("TOOLSCRIPT_SKILL_CACHE_SECONDS", 0.5, 0, 60)
+
+# --- Web --------------------------------------------------------------------------------------------------
+TOOLSCRIPT_MAX_BODY_BYTES = env.integer("TOOLSCRIPT_MAX_BODY_BYTES", 1_048_576, 1024, 1_073_741_824)
+WEB_WORKERS = env.integer("TOOLSCRIPT_WEB_WORKERS", 2, 1, 64)
+WEB_THREADS = env.integer("TOOLSCRIPT_WEB_THREADS", 4, 1, 256)
+TASK_WORKERS = env.integer("TOOLSCRIPT_TASK_WORKERS", 2, 1, 64)
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+APPEND_SLASH = False
+
+INSTALLED_APPS = [
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.postgres",
+    "django.contrib.staticfiles",
+    "django_celery_beat",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "config",
+    "search",
+    "skills",
+    "tools_catalog",
+    "tenants",
+]
+MIDDLEWARE = [
+    "core.requests.RequestMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_TZ = True
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_PARSER_CLASSES": ["core.api.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "core.api.exception_handler",
+    "DEFAULT_METADATA_CLASS": None,
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Toolscript",
+    "DESCRIPTION": "Finds the right tool among thousands: skills first, then tools, then schemas.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+    "OAS_VERSION": "3.1.0",
+    "POSTPROCESSING_HOOKS": ["core.openapi.close_inputs"],
+}
+UNFOLD = {"SITE_TITLE": "Toolscript", "SITE_HEADER": "Toolscript", "SITE_SYMBOL": "travel_explore"}
+
+# --- Logs -------------------------------------------------------------------------------------------------
+LOG_LEVEL = env.choice("TOOLSCRIPT_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
+LOGGING = configure_logs(LOG_LEVEL)

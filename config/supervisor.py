@@ -1,0 +1,100 @@
+"""Runs several programs as one foreground process group: starts, watches, restarts, and stops them together."""
+
+import ctypes
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+STOP_SECONDS = 15.0
+CRASHES_ALLOWED = 5
+CRASH_WINDOW = 60.0
+PR_SET_PDEATHSIG = 1
+
+
+@dataclass(slots=True)
+class Program:
+    name: str
+    command: list[str]
+    log: Path
+    process: subprocess.Popen[bytes] | None = None
+    crashes: list[float] = field(default_factory=list)
+
+    def start(self, env: Mapping[str, str]) -> None:
+        with self.log.open("ab") as output:
+            self.process = subprocess.Popen(
+                self.command,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                preexec_fn=_end_with_parent,  # noqa: PLW1509 - no threads here
+            )
+
+
+class GaveUp(RuntimeError):
+    pass
+
+
+class Supervisor:
+    def __init__(self, programs: list[Program], env: Mapping[str, str], say: Callable[[str], None]) -> None:
+        self._programs = programs
+        self._env = env
+        self._say = say
+        self.stopping = False
+
+    def start(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._on_signal)
+        for program in self._programs:
+            program.start(self._env)
+
+    def watch(self) -> None:
+        """Returns when asked to stop. A program that ends by itself is reported and started again."""
+        while not self.stopping:
+            self.check()
+            time.sleep(0.2)
+
+    def check(self) -> None:
+        for program in self._programs:
+            code = program.process.poll() if program.process else None
+            if code is not None and not self.stopping:
+                self._restart(program, code)
+
+    def stop(self) -> None:
+        self.stopping = True
+        running = [p.process for p in self._programs if p.process and p.process.poll() is None]
+        for process in running:
+            process.terminate()
+        deadline = time.monotonic() + STOP_SECONDS
+        for process in running:
+            try:
+                process.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def _on_signal(self, number: int, frame: object) -> None:
+        self.stopping = True
+
+    def _restart(self, program: Program, code: int) -> None:
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+        self._say(f"{program.name} {how}; its log is {program.log}\n{_tail(program.log)}")
+        now = time.monotonic()
+        program.crashes = [t for t in program.crashes if now - t < CRASH_WINDOW] + [now]
+        if len(program.crashes) > CRASHES_ALLOWED:
+            raise GaveUp(f"{program.name} keeps ending; giving up.")
+        time.sleep(min(2.0, 0.25 * len(program.crashes)))
+        program.start(self._env)
+        self._say(f"{program.name} started again.")
+
+
+def _end_with_parent() -> None:
+    """Linux: nothing is left behind, not even if the supervisor is killed."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _tail(log: Path, lines: int = 5) -> str:
+    return "\n".join(f"    {line}" for line in log.read_text(errors="replace").splitlines()[-lines:])

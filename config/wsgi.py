@@ -1,0 +1,18 @@
+import os
+import threading
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+application = get_wsgi_application()
+
+
+def _warm_up() -> None:
+    """The first request should not wait for the model; one that comes earlier simply loads it itself."""
+    from search.services import warm_up
+
+    warm_up()
+
+
+threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()

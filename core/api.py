@@ -1,0 +1,131 @@
+"""API plumbing: strict JSON in, orjson out, and the one error format."""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import IO, Any
+
+import orjson
+import structlog
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+from rest_framework import exceptions, serializers
+from rest_framework.parsers import BaseParser
+
+from core.errors import BadRequest, DatabaseUnavailable, ToolscriptError, ValidationFailed, error_body
+
+log = structlog.get_logger("toolscript.api")
+
+CODE_BY_STATUS = {
+    401: "UNAUTHORIZED",
+    403: "FORBIDDEN",
+    404: "NOT_FOUND",
+    409: "CONFLICT",
+    422: "VALIDATION_ERROR",
+    429: "RATE_LIMITED",
+    503: "NOT_READY",
+}
+
+
+class BodyTooLarge(ToolscriptError):
+    code = "BAD_REQUEST"
+    http_status = 413
+
+
+class StrictJSONParser(BaseParser):
+    """orjson refuses what JSON does not know (NaN, lone surrogates, bad UTF-8, bottomless nesting)."""
+
+    media_type = "application/json"
+
+    def parse(self, stream: IO[bytes], media_type: str | None = None, parser_context: Any = None) -> Any:
+        limit = settings.TOOLSCRIPT_MAX_BODY_BYTES
+        if stream is None:
+            raise BadRequest("The body is empty; a JSON object is expected.")
+        body = stream.read(limit + 1)
+        if len(body) > limit:
+            raise BodyTooLarge(f"The body is larger than {limit} bytes.", {"limit_bytes": limit})
+        try:
+            return orjson.loads(body)
+        except orjson.JSONDecodeError as exc:
+            raise BadRequest(f"The body is not valid JSON: {exc}.") from None
+
+
+def json_response(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> HttpResponse:
+    return HttpResponse(orjson.dumps(data), status=status, content_type="application/json", headers=headers)
+
+
+def error_response(error: ToolscriptError) -> HttpResponse:
+    headers = {"Retry-After": "1"} if error.http_status == 503 else None
+    return json_response(error_body(error.code, error.message, error.details), error.http_status, headers)
+
+
+def validated(serializer_class: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:
+    """The validated values, or a ValidationFailed that names every bad field."""
+    serializer = serializer_class(data=data)
+    if isinstance(data, Mapping):
+        refuse_unknown(data.keys(), serializer.fields.keys())
+    if not serializer.is_valid():
+        fields = _flat(serializer.errors)
+        first = next(iter(fields.items()))
+        raise ValidationFailed(f"{first[0]}: {first[1][0]}", {"fields": fields})
+    values: dict[str, Any] = serializer.validated_data
+    return values
+
+
+def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
+    names = sorted(known)
+    unknown = sorted(set(given) - set(names))
+    if unknown:
+        close = difflib.get_close_matches(unknown[0], names, n=1)
+        hint = f" Did you mean {close[0]}?" if close else f" Known are: {', '.join(names)}."
+        fields = {name: ["This field is not known."] for name in unknown}
+        raise ValidationFailed(f"{unknown[0][:100]}: this field is not known.{hint}", {"fields": fields})
+
+
+def _flat(errors: Any) -> dict[str, list[str]]:
+    """DRF nests errors of lists and dicts; callers want one flat map from field to sentences."""
+    fields: dict[str, list[str]] = {}
+    for name, problems in errors.items():
+        key = "body" if name == "non_field_errors" else str(name)
+        found = problems if isinstance(problems, list) else [str(p) for p in problems.values()]
+        fields[key] = [str(p) for p in found]
+    return fields
+
+
+def exception_handler(exc: Exception, context: Any) -> HttpResponse:
+    """DRF calls this for whatever a view raises."""
+    if isinstance(exc, ToolscriptError):
+        return error_response(exc)
+    if isinstance(exc, OperationalError | InterfaceError):
+        log.warning("database.unavailable", error=str(exc))
+        return error_response(DatabaseUnavailable("The database is not reachable. Try again shortly."))
+    if isinstance(exc, Http404):
+        return plain_error(404, "There is nothing at this address.")
+    if isinstance(exc, RequestDataTooBig):
+        return plain_error(413, "The body is too large.")
+    if isinstance(exc, PermissionDenied):
+        return plain_error(403, "You may not do this.")
+    if isinstance(exc, SuspiciousOperation):
+        return plain_error(400, "The request is not acceptable.")
+    if isinstance(exc, exceptions.APIException):
+        response = plain_error(exc.status_code, _message(exc))
+        if isinstance(exc, exceptions.MethodNotAllowed):
+            response["Allow"] = ", ".join(context["view"].allowed_methods)
+        return response
+    log.error("unhandled", exc_info=exc)
+    return plain_error(500, "Something went wrong on our side.")
+
+
+def plain_error(status: int, message: str) -> HttpResponse:
+    fallback = "BAD_REQUEST" if status < 500 else "INTERNAL_ERROR"
+    return json_response(error_body(CODE_BY_STATUS.get(status, fallback), message), status)
+
+
+def _message(exc: exceptions.APIException) -> str:
+    detail = exc.detail
+    return str(detail) if isinstance(detail, str) else str(exc.default_detail)
+
+
+def is_page(request: HttpRequest) -> bool:
+    return request.path.startswith("/admin/")

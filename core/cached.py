@@ -1,0 +1,29 @@
+import threading
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Cached(Generic[T]):
+    """A value that is loaded again once it is older than `seconds`. A failing load keeps nothing."""
+
+    def __init__(self, load: Callable[[], T], seconds: Callable[[], float]) -> None:
+        self._load = load
+        self._seconds = seconds
+        self._entry: tuple[float, T] | None = None
+        self._lock = threading.Lock()
+
+    def get(self) -> T:
+        entry = self._entry
+        if entry is not None and time.monotonic() < entry[0]:
+            return entry[1]
+        with self._lock:
+            entry = self._entry
+            if entry is not None and time.monotonic() < entry[0]:
+                return entry[1]
+            self._entry = None
+            value = self._load()
+            self._entry = (time.monotonic() + self._seconds(), value)
+            return value

@@ -1,0 +1,91 @@
+"""Raw reads for the hot path: one psycopg connection a thread, autocommit, read-only, reconnecting by itself.
+
+Django's own connection keeps serving everything else. This one exists because a search needs server-side
+prepared statements, a time-out per stage without a round trip to set it, and an answer at once when
+Postgres is away.
+"""
+
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Any, LiteralString
+
+import psycopg
+from django.db import connections
+from pgvector.psycopg import register_vector
+
+from core.errors import DatabaseUnavailable, QueryFailed, QueryTimeout
+
+Row = tuple[Any, ...]
+Connection = psycopg.Connection[Row]
+CONNECT_TIMEOUT = 2
+OPTIONS = "-c default_transaction_read_only=on -c jit=off -c application_name=toolscript-search"
+
+
+class _Held:
+    """Closes its connection when the thread that used it is gone."""
+
+    def __init__(self, conn: Connection) -> None:
+        self.conn = conn
+        self.timeout_ms: int | None = None
+
+    def __del__(self) -> None:
+        self.conn.close()
+
+
+class _PerThread(threading.local):
+    held: _Held | None = None
+
+
+_local = _PerThread()
+_opened: "weakref.WeakSet[Connection]" = weakref.WeakSet()
+
+
+def fetch(sql: LiteralString, params: Sequence[Any] | Mapping[str, Any] = (), *, timeout: float) -> list[Row]:
+    """Runs one reading statement. A connection that Postgres has dropped is replaced once, silently."""
+    try:
+        return _execute(sql, params, timeout)
+    except psycopg.OperationalError:
+        if _local.held is not None and not _local.held.conn.closed:
+            raise QueryFailed("The database refused a query.") from None
+        _local.held = None
+    try:
+        return _execute(sql, params, timeout)
+    except psycopg.OperationalError as exc:
+        _local.held = None
+        raise DatabaseUnavailable("The database is not reachable. Try again shortly.") from exc
+
+
+def _execute(sql: LiteralString, params: Sequence[Any] | Mapping[str, Any], timeout: float) -> list[Row]:
+    held = _connection()
+    timeout_ms = max(1, round(timeout * 1000))
+    try:
+        if held.timeout_ms != timeout_ms:
+            held.conn.execute(f"SET statement_timeout = {timeout_ms}")
+            held.timeout_ms = timeout_ms
+        return held.conn.execute(sql, params, prepare=True, binary=True).fetchall()
+    except psycopg.errors.QueryCanceled as exc:
+        raise QueryTimeout(f"The database did not answer within {timeout:g} s.") from exc
+    except psycopg.OperationalError:
+        raise
+    except psycopg.Error as exc:
+        raise QueryFailed("The database refused a query.") from exc
+
+
+def _connection() -> _Held:
+    if _local.held is None or _local.held.conn.closed:
+        params = connections["default"].get_connection_params()
+        for key in ("context", "cursor_factory", "prepare_threshold", "options", "pool"):
+            params.pop(key, None)
+        params.setdefault("connect_timeout", CONNECT_TIMEOUT)
+        conn: Connection = psycopg.connect(**params, options=OPTIONS, autocommit=True)
+        _local.held = _Held(conn)
+        _opened.add(conn)
+        register_vector(conn)
+    return _local.held
+
+
+def close_all() -> None:
+    """Closes the read connections of every thread; each is reopened on next use."""
+    for conn in list(_opened):
+        conn.close()

@@ -1,0 +1,29 @@
+"""Health and metrics."""
+
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from core import metrics
+from core.api import json_response
+from core.openapi import record, responses
+
+STATUS = record({"status": {"type": "string", "enum": ["ok"]}})
+
+
+class HealthView(APIView):
+    """The process answers. Nothing else is asked, so that a slow database does not get it restarted."""
+
+    @extend_schema(operation_id="health", tags=["operations"], responses=responses(STATUS))
+    def get(self, request: Request) -> HttpResponse:
+        return json_response({"status": "ok"})
+
+
+class MetricsView(APIView):
+    """Metrics in the Prometheus text format."""
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> HttpResponse:
+        body, content_type = metrics.exposition()
+        return HttpResponse(body, content_type=content_type)

@@ -1,0 +1,36 @@
+"""Any sentence-transformers model, for those who have torch (extra `st`)."""
+
+import hashlib
+from pathlib import Path
+
+from core.errors import EmbeddingFailed
+from embeddings.onnx_model import BGE_PREFIX
+from embeddings.types import EmbeddingOptions, Kind, Vectors, unit
+
+
+class SentenceTransformerEmbedder:
+    remote = False
+
+    def __init__(self, name: str, options: EmbeddingOptions) -> None:
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError as exc:
+            raise EmbeddingFailed("sentence-transformers is not installed: install toolscript[st].") from exc
+        local = options.models_dir / name
+        try:
+            self._model = SentenceTransformer(str(local) if local.is_dir() else name)
+        except (OSError, ValueError) as exc:
+            raise EmbeddingFailed(f"sentence-transformers could not load {name!r}: {exc}") from exc
+        self._prefix = BGE_PREFIX if "bge-" in Path(name).name.lower() else ""
+        self.name = f"st:{name}"
+        self.fingerprint = hashlib.sha256(self.name.encode()).hexdigest()[:16]
+        self.dim = int(self._model.get_sentence_embedding_dimension())
+
+    def embed_batch(self, texts: list[str], *, kind: Kind) -> Vectors:
+        prefix = self._prefix if kind == "query" else ""
+        encoded = self._model.encode([prefix + text for text in texts], convert_to_numpy=True, show_progress_bar=False)
+        return unit(encoded.reshape(len(texts), self.dim))
+
+
+def from_name(name: str, options: EmbeddingOptions) -> SentenceTransformerEmbedder:
+    return SentenceTransformerEmbedder(name, options)

@@ -1,0 +1,125 @@
+from typing import Any
+
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from orjson import Fragment
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from core.api import json_response, validated
+from core.errors import NotReady
+from search import schemas
+from search.serializers import SearchInput, SkillSearchInput, ToolSearchInput
+from search.services import readiness, search_skills, search_tools, search_tools_in
+from search.types import SearchRequest, SearchResult
+from skills.types import SkillHit
+from tools_catalog.types import ToolHit, ToolSchemas
+
+TIMINGS = {
+    "query_embedding_time_ms": "embedding",
+    "skill_search_time_ms": "skills",
+    "tool_search_time_ms": "tools",
+    "schema_load_time_ms": "schemas",
+    "total_time_ms": "total",
+}
+
+
+class SearchView(APIView):
+    @extend_schema(**schemas.SEARCH)
+    def post(self, request: Request) -> HttpResponse:
+        result = search_tools(SearchRequest(**validated(SearchInput, request.data)))
+        return json_response(search_body(result))
+
+
+class SkillSearchView(APIView):
+    @extend_schema(**schemas.SEARCH_SKILLS)
+    def get(self, request: Request) -> HttpResponse:
+        values = validated(SkillSearchInput, request.query_params.dict())
+        hits, degraded = search_skills(values["query"], limit=values["limit"], threshold=values["threshold"])
+        return json_response([skill_body(hit) for hit in hits], headers=_degraded(degraded))
+
+
+class ToolSearchView(APIView):
+    @extend_schema(**schemas.SEARCH_TOOLS)
+    def get(self, request: Request) -> HttpResponse:
+        values = validated(ToolSearchInput, request.query_params.dict())
+        search = SearchRequest(
+            query=values["query"],
+            item_type=values["item_type"],
+            limit=values["limit"],
+            tool_threshold=values["threshold"],
+        )
+        hits, degraded = search_tools_in(search, values["skill_ids"])
+        return json_response([tool_body(hit) for hit in hits], headers=_degraded(degraded))
+
+
+def search_body(result: SearchResult) -> dict[str, Any]:
+    found = result.found
+    return {
+        "query": result.request.query,
+        "tools": [{**tool_body(hit), **schema_body(result.schemas.get(hit.id))} for hit in found.tools],
+        "matched_skills": [skill_body(hit) for hit in found.skills],
+        "metadata": {
+            "strategy_used": found.strategy_used,
+            "skill_ids_used": found.skill_ids_used,
+            "stage1_skill_count": len(found.skills),
+            "stage2_candidate_count": found.candidate_count,
+            "final_count": len(found.tools),
+            **{name: round(result.timings_ms.get(stage, 0.0), 3) for name, stage in TIMINGS.items()},
+            "fallback": found.fallback,
+            "degraded": result.degraded,
+        },
+    }
+
+
+def tool_body(hit: ToolHit) -> dict[str, Any]:
+    return {
+        "id": str(hit.id),
+        "db_id": hit.id,
+        "type": hit.type,
+        "name": hit.name,
+        "server": hit.server,
+        "description": hit.description,
+        "score": hit.score,
+        "skill_ids": hit.skill_ids,
+        "primary_skill_id": hit.primary_skill_id,
+    }
+
+
+def schema_body(schemas: ToolSchemas | None) -> dict[str, Any]:
+    if schemas is None:
+        return {"input_schema": None, "output_schema": None, "annotations": None}
+    return {
+        "input_schema": _fragment(schemas.input_schema),
+        "output_schema": _fragment(schemas.output_schema),
+        "annotations": _fragment(schemas.annotations),
+    }
+
+
+def skill_body(hit: SkillHit) -> dict[str, Any]:
+    return {
+        "id": hit.id,
+        "name": hit.name,
+        "description": hit.description,
+        "score": hit.score,
+        "tool_count": hit.tool_count,
+    }
+
+
+def _fragment(text: str | None) -> Fragment | None:
+    return None if text is None else Fragment(text)
+
+
+def _degraded(stage: str | None) -> dict[str, str] | None:
+    return {"X-Toolscript-Degraded": stage} if stage else None
+
+
+class ReadyView(APIView):
+    """Whether a search would be answered: the database, the index and the embedding model are asked."""
+
+    @extend_schema(**schemas.READY)
+    def get(self, request: Request) -> HttpResponse:
+        checks = readiness()
+        if set(checks.values()) != {"ok"}:
+            raise NotReady("Not ready to search.", {"checks": checks})
+        return json_response({"status": "ok", "checks": checks})

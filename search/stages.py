@@ -1,0 +1,84 @@
+"""The stages every strategy is made of. Each is timed, and none outlasts its own limit or the request's."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import structlog
+from django.conf import settings
+
+from core.errors import QueryFailed, QueryTimeout
+from search.types import SearchRun
+from skills.selectors import skills_nearest
+from skills.types import SkillHit
+from tools_catalog.selectors import tool_schemas, tools_nearest
+from tools_catalog.types import ToolHits, ToolSchemas
+
+log = structlog.get_logger("toolscript.search")
+SHORTEST = 0.05
+
+
+@contextmanager
+def timed(timings_ms: dict[str, float], stage: str) -> Iterator[None]:
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        timings_ms[stage] = (time.perf_counter() - started) * 1000
+
+
+def time_for(stage: str, deadline: float) -> float:
+    limit: float = settings.SEARCH_TIMEOUTS[stage]
+    return max(SHORTEST, min(limit, deadline - time.monotonic()))
+
+
+def match_skills(run: SearchRun) -> tuple[list[SkillHit], str | None]:
+    """The matched skills, or none and the reason why the search must go on without them."""
+    request = run.request
+    try:
+        with timed(run.timings_ms, "skills"):
+            hits, available = skills_nearest(
+                run.vector,
+                space=run.space,
+                tenant_id=request.tenant_id,
+                threshold=request.skill_threshold,
+                limit=request.skill_limit,
+            )
+    except QueryFailed as exc:
+        reason = "skill_search_timeout" if isinstance(exc, QueryTimeout) else "skill_search_failed"
+        log.warning("search.fallback", reason=reason, error=exc.message)
+        return [], reason
+    if hits:
+        return hits, None
+    reason = "no_skill_matched" if available else "no_skills"
+    log.warning("search.fallback", reason=reason, message="No skills matched, falling back to unfiltered search")
+    return [], reason
+
+
+def find_tools(run: SearchRun, skill_ids: list[str] | None) -> tuple[ToolHits, str | None]:
+    """The tools, or none and the name of the stage that failed."""
+    request = run.request
+    try:
+        with timed(run.timings_ms, "tools"):
+            return tools_nearest(
+                run.vector,
+                space=run.space,
+                tenant_id=request.tenant_id,
+                skill_ids=skill_ids,
+                item_type=request.item_type,
+                threshold=request.tool_threshold,
+                limit=request.limit,
+                timeout=time_for("tools", run.deadline),
+            ), None
+    except QueryFailed as exc:
+        log.error("search.degraded", stage="tool_search", error=exc.message)
+        return ToolHits([], 0), "tool_search"
+
+
+def load_schemas(tool_ids: list[int], deadline: float) -> tuple[dict[int, ToolSchemas], str | None]:
+    """Never fails: a tool without its schema is better than no tool."""
+    try:
+        return tool_schemas(tool_ids, timeout=time_for("schemas", deadline)), None
+    except QueryFailed as exc:
+        log.error("search.degraded", stage="schema_load", error=exc.message)
+        return {}, "schema_load"

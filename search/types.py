@@ -1,0 +1,51 @@
+from dataclasses import dataclass, field
+
+from embeddings.types import Vectors
+from skills.types import SkillHit
+from tools_catalog.types import Space, ToolHit, ToolSchemas
+
+STRATEGY_NAMES = ("hierarchical", "direct", "hybrid")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    query: str
+    item_type: str | None = None
+    limit: int = 5
+    skill_limit: int = 3
+    skill_threshold: float = 0.4
+    tool_threshold: float = 0.3
+    include_schemas: bool = True
+    strategy: str = "hierarchical"
+    tenant_id: int | None = None
+
+
+@dataclass(slots=True)
+class SearchRun:
+    """What a strategy works with: the request, the vector, the time left, and what it found out on the way."""
+
+    request: SearchRequest
+    space: Space
+    vector: Vectors
+    deadline: float
+    timings_ms: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyResult:
+    strategy_used: str
+    skills: list[SkillHit]
+    skill_ids_used: list[str] | None
+    tools: list[ToolHit]
+    candidate_count: int
+    fallback: str | None = None
+    degraded: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    request: SearchRequest
+    found: StrategyResult
+    schemas: dict[int, ToolSchemas]
+    timings_ms: dict[str, float]
+    degraded: str | None

@@ -1,0 +1,99 @@
+"""Stage 1: the skills nearest to a query, from a matrix that each process keeps and checks for changes."""
+
+from dataclasses import dataclass
+from typing import LiteralString
+from uuid import UUID
+
+import numpy as np
+import numpy.typing as npt
+from django.conf import settings
+
+from core import db
+from core.cached import Cached
+from embeddings.types import Vectors
+from skills.types import SkillHit
+from tools_catalog.types import Space
+
+VERSION: LiteralString = "SELECT version FROM skills_skillindexversion"
+ROWS: LiteralString = """
+    SELECT v.id, v.skill_id, v.name, v.description, v.tool_count, v.tenant_id, v.vector
+    FROM mcp_skills v WHERE v.space_id = %(space)s AND v.is_active ORDER BY v.skill_id
+"""
+PROTOTYPES: LiteralString = """
+    SELECT p.skill_vector_id, p.vector
+    FROM skills_skillprototype p JOIN mcp_skills v ON v.id = p.skill_vector_id
+    WHERE v.space_id = %(space)s AND v.is_active ORDER BY p.skill_vector_id, p.ordinal
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SkillMatrix:
+    version: UUID | None
+    space_id: int
+    skills: list[tuple[str, str, str, int]]
+    """id, name, description, tool_count"""
+    tenants: npt.NDArray[np.int64]
+    """0 for a shared skill"""
+    vectors: Vectors
+    starts: npt.NDArray[np.intp]
+    """where each skill's block of vectors begins"""
+
+
+def _timeout() -> float:
+    return float(settings.SEARCH_TIMEOUTS["skills"])
+
+
+def _load_version() -> UUID | None:
+    rows = db.fetch(VERSION, timeout=_timeout())
+    return rows[0][0] if rows else None
+
+
+_version = Cached(_load_version, lambda: settings.SKILL_CACHE_SECONDS)
+_matrix: SkillMatrix | None = None
+
+
+def skill_matrix(space: Space) -> SkillMatrix:
+    global _matrix  # noqa: PLW0603 - one a process; two threads may both load it, and either result is right
+    version = _version.get()
+    matrix = _matrix
+    if matrix is None or matrix.version != version or matrix.space_id != space.id:
+        _matrix = matrix = _load_matrix(version, space)
+    return matrix
+
+
+def _load_matrix(version: UUID | None, space: Space) -> SkillMatrix:
+    rows = db.fetch(ROWS, {"space": space.id}, timeout=_timeout())
+    blocks: dict[int, list[Vectors]] = {row[0]: [row[6].to_numpy()] for row in rows}
+    for skill_vector_id, vector in db.fetch(PROTOTYPES, {"space": space.id}, timeout=_timeout()):
+        if skill_vector_id in blocks:
+            blocks[skill_vector_id].append(vector.to_numpy())
+    sizes = [len(block) for block in blocks.values()]
+    stacked = [vector for block in blocks.values() for vector in block]
+    return SkillMatrix(
+        version=version,
+        space_id=space.id,
+        skills=[row[1:5] for row in rows],
+        tenants=np.array([row[5] or 0 for row in rows], dtype=np.int64),
+        vectors=np.array(stacked, dtype=np.float32).reshape(len(stacked), space.dim),
+        starts=np.cumsum([0, *sizes[:-1]], dtype=np.intp) if sizes else np.empty(0, dtype=np.intp),
+    )
+
+
+def skills_nearest(
+    query: Vectors, *, space: Space, tenant_id: int | None, threshold: float, limit: int
+) -> tuple[list[SkillHit], int]:
+    """The best skills by their nearest prototype, and how many skills there are to choose from."""
+    matrix = skill_matrix(space)
+    if not matrix.skills:
+        return [], 0
+    best = np.maximum.reduceat(matrix.vectors @ query, matrix.starts)
+    visible = (matrix.tenants == 0) | (matrix.tenants == (tenant_id or 0))
+    scores = np.where(visible, np.clip(np.round(best.astype(np.float64), 4), 0, 1), -1.0)
+    order = np.argsort(-np.where(visible, best, -2.0), kind="stable")[:limit]
+    hits = [_hit(matrix.skills[i], float(scores[i])) for i in order if scores[i] >= threshold]
+    return hits, int(visible.sum())
+
+
+def _hit(skill: tuple[str, str, str, int], score: float) -> SkillHit:
+    skill_id, name, description, tool_count = skill
+    return SkillHit(skill_id, name, description, score, tool_count)

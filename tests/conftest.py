@@ -1,0 +1,54 @@
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+import pytest
+from pytest_django.live_server_helper import LiveServer
+
+from core import db
+from tests.world import make_world
+from tools_catalog.models import Tool
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> Iterator[None]:
+    yield
+    db.close_all()  # the read connections would keep the test database from being dropped
+
+
+@dataclass(frozen=True)
+class Api:
+    """The service over HTTP."""
+
+    http: httpx2.Client
+
+    def search(self, query: Any = "schedule a meeting", expect: int = 200, **fields: Any) -> Any:
+        return self._body(self.http.post("/api/v1/search", json={"query": query, **fields}), expect)
+
+    def skills(self, query: Any = "schedule a meeting", expect: int = 200, **params: Any) -> Any:
+        return self._body(self.http.get("/api/v1/search/skills", params={"query": query, **params}), expect)
+
+    def tools(self, query: Any = "schedule a meeting", expect: int = 200, **params: Any) -> Any:
+        return self._body(self.http.get("/api/v1/search/tools", params={"query": query, **params}), expect)
+
+    @staticmethod
+    def _body(response: httpx2.Response, expect: int) -> Any:
+        assert response.status_code == expect, response.text
+        return response.json()
+
+
+@pytest.fixture
+def api(live_server: LiveServer) -> Iterator[Api]:
+    with httpx2.Client(base_url=live_server.url, timeout=30) as http:
+        yield Api(http)
+
+
+@pytest.fixture
+def world(transactional_db: None) -> dict[str, Tool]:
+    return make_world()
+
+
+def names(result: Any) -> list[str]:
+    tools = result["tools"] if isinstance(result, dict) else result
+    return [tool["name"] for tool in tools]

@@ -1,0 +1,33 @@
+"""Loaded before Django's settings are: gives the whole run a Postgres, a data folder and a broker of its own."""
+
+import atexit
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+MARK = "TOOLSCRIPT_TEST_ROOT"
+INHERITED = ("DATABASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "PORT", "REDIS_URL")
+
+
+def _set_up() -> None:
+    from config.postgres import EmbeddedPostgres
+
+    for name in list(os.environ):
+        if name.startswith("TOOLSCRIPT_") or name in INHERITED:
+            del os.environ[name]
+    root = Path(tempfile.mkdtemp(prefix="toolscript-test-"))
+    os.environ |= {MARK: str(root), "TOOLSCRIPT_DATA_DIR": str(root), "TOOLSCRIPT_SKILL_CACHE_SECONDS": "0"}
+    postgres = EmbeddedPostgres(root, throwaway=True)
+    postgres.start()
+
+    def tear_down() -> None:
+        postgres.stop("immediate")
+        shutil.rmtree(root, ignore_errors=True)
+
+    atexit.register(tear_down)
+
+
+# The workers of a parallel run inherit the environment of the process that started the server.
+if MARK not in os.environ:
+    _set_up()

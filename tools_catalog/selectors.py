@@ -1,0 +1,83 @@
+from typing import LiteralString
+
+from django.conf import settings
+
+from core import db
+from core.cached import Cached
+from embeddings.types import Vectors
+from tools_catalog.types import Space, ToolHit, ToolHits, ToolSchemas
+
+LIVE_SPACE: LiteralString = "SELECT id, model, fingerprint, dim FROM tools_catalog_embeddingspace WHERE is_live"
+
+# The scores of all candidates are exact: at the size of a skill, or of some ten thousand tools, that is faster
+# than an approximate index and cannot miss. They are rounded before the threshold, so that what a caller
+# reads agrees with the threshold it gave.
+NEAREST: LiteralString = """
+    WITH scored AS MATERIALIZED (
+        SELECT tool_id, -(vector <#> %(query)s) AS raw
+        FROM mcp_unified_search
+        WHERE space_id = %(space)s AND is_active AND (tenant_id IS NULL OR tenant_id = %(tenant)s) {filters}
+    ), passed AS MATERIALIZED (
+        SELECT tool_id, raw FROM scored WHERE round(greatest(raw, 0) * 10000) / 10000 >= %(threshold)s
+    ), best AS (
+        SELECT tool_id, raw FROM passed ORDER BY raw DESC, tool_id LIMIT %(limit)s
+    )
+    SELECT t.id, t.type, t.name, s.name, t.description,
+           least(round(greatest(best.raw, 0) * 10000) / 10000, 1),
+           v.skill_ids, v.primary_skill_id, (SELECT count(*) FROM passed)
+    FROM best
+    JOIN mcp_unified_search v ON v.space_id = %(space)s AND v.tool_id = best.tool_id
+    JOIN tools_catalog_tool t ON t.id = best.tool_id
+    JOIN tools_catalog_server s ON s.id = t.server_id
+    ORDER BY best.raw DESC, best.tool_id
+"""
+BY_SKILL: LiteralString = "AND skill_ids && %(skill_ids)s::varchar[]"
+BY_TYPE: LiteralString = "AND type = %(type)s"
+
+SCHEMAS: LiteralString = """
+    SELECT id, input_schema, output_schema, annotations
+    FROM tools_catalog_tool WHERE id = ANY(%(ids)s::bigint[])
+"""
+
+
+def _load_live_space() -> Space | None:
+    rows = db.fetch(LIVE_SPACE, timeout=settings.SEARCH_TIMEOUTS["tools"])
+    return Space(*rows[0]) if rows else None
+
+
+_live_space = Cached(_load_live_space, lambda: settings.SKILL_CACHE_SECONDS)
+
+
+def live_space() -> Space | None:
+    return _live_space.get()
+
+
+def tools_nearest(
+    query: Vectors,
+    *,
+    space: Space,
+    tenant_id: int | None,
+    skill_ids: list[str] | None,
+    item_type: str | None,
+    threshold: float,
+    limit: int,
+    timeout: float,
+) -> ToolHits:
+    """The best tools by cosine similarity. `skill_ids` None means no filter, an empty list matches nothing."""
+    filters = (BY_SKILL if skill_ids is not None else "") + " " + (BY_TYPE if item_type else "")
+    params = {
+        "query": query,
+        "space": space.id,
+        "tenant": tenant_id,
+        "skill_ids": skill_ids,
+        "type": item_type,
+        "threshold": threshold,
+        "limit": limit,
+    }
+    rows = db.fetch(NEAREST.format(filters=filters), params, timeout=timeout)
+    return ToolHits([ToolHit(*row[:8]) for row in rows], rows[0][8] if rows else 0)
+
+
+def tool_schemas(tool_ids: list[int], *, timeout: float) -> dict[int, ToolSchemas]:
+    rows = db.fetch(SCHEMAS, {"ids": tool_ids}, timeout=timeout)
+    return {row[0]: ToolSchemas(*row[1:]) for row in rows}

@@ -1,0 +1,72 @@
+"""Writes to the catalogue. Whoever learns of servers and tools (sync, import, demo, admin) comes through here."""
+
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from tenants.models import Tenant
+from tools_catalog.models import Server, Tool
+from tools_catalog.services.tool_index import payload_sync
+from tools_catalog.text import content_hash, index_key
+from tools_catalog.types import ServerSpec, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class UpsertReport:
+    created: int
+    changed: int
+    unchanged: int
+
+
+@transaction.atomic
+def server_upsert(spec: ServerSpec, *, tenant: Tenant | None = None) -> tuple[Server, UpsertReport]:
+    server, _ = Server.objects.update_or_create(
+        tenant=tenant, name=spec.name, defaults={"title": spec.title, "description": spec.description}
+    )
+    return server, tools_upsert(server, spec.items)
+
+
+@transaction.atomic
+def tools_upsert(server: Server, specs: tuple[ToolSpec, ...]) -> UpsertReport:
+    """Takes items in as published. What is the same as before costs no write."""
+    known = {(t.type, t.name): t for t in Tool.objects.select_for_update().filter(server=server)}
+    created, changed = [], []
+    for spec in specs:
+        tool = known.get((spec.type, spec.name))
+        digest = content_hash(spec)
+        if tool is None:
+            created.append(_filled(Tool(server=server, type=spec.type, name=spec.name), spec, server, digest))
+        elif tool.content_hash != digest or tool.requests != list(spec.requests) or not tool.is_active:
+            changed.append(_filled(tool, spec, server, digest))
+    Tool.objects.bulk_create(created)
+    for tool in changed:
+        tool.save()
+    payload_sync([t.pk for t in changed])
+    return UpsertReport(len(created), len(changed), len(specs) - len(created) - len(changed))
+
+
+def _filled(tool: Tool, spec: ToolSpec, server: Server, digest: str) -> Tool:
+    tool.description = spec.description
+    tool.uri = spec.uri
+    tool.input_schema = spec.input_schema
+    tool.output_schema = spec.output_schema
+    tool.annotations = spec.annotations
+    tool.requests = list(spec.requests)
+    tool.content_hash = digest
+    tool.index_key = index_key(server.name, spec.name, spec.description, spec.input_schema, spec.requests)
+    tool.is_active = True
+    return tool
+
+
+@transaction.atomic
+def server_set_active(server: Server, *, active: bool) -> None:
+    server.is_active = active
+    server.save(update_fields=["is_active", "updated_at"])
+    payload_sync(list(server.tools.values_list("pk", flat=True)))
+
+
+@transaction.atomic
+def tool_set_active(tool: Tool, *, active: bool) -> None:
+    tool.is_active = active
+    tool.save(update_fields=["is_active", "updated_at"])
+    payload_sync([tool.pk])

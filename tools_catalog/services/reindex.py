@@ -1,0 +1,61 @@
+"""Brings every index up to date; with another model, beside the old vectors, and flips when complete."""
+
+from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
+
+import structlog
+from django.conf import settings
+from django.db import connection
+
+from tools_catalog.models import EmbeddingSpace
+from tools_catalog.services.spaces import space_for, space_go_live
+
+log = structlog.get_logger("toolscript.index")
+LOCK = 0x746F6F6C  # any constant that nobody else uses as an advisory lock
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is built, how much of it is done, and of how much."""
+
+
+def silent(label: str, done: int, total: int) -> None:
+    return None
+
+
+def index_refresh(model: str | None = None, progress: Progress = silent) -> EmbeddingSpace | None:
+    """Builds what is stale for the configured model. None: another process is at it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK])
+        if not cursor.fetchone()[0]:
+            return None
+        try:
+            return _refresh(space_for(model or settings.TOOLSCRIPT_EMBEDDING_MODEL), progress)
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
+
+
+def _refresh(space: EmbeddingSpace, progress: Progress) -> EmbeddingSpace:
+    for builder in builders():
+        _build(builder, space, progress)
+    space.refresh_from_db()
+    if not space.is_live:
+        space_go_live(space)
+        log.info("index.live", model=space.model, space=space.pk)
+    return space
+
+
+def _build(builder: ModuleType, space: EmbeddingSpace, progress: Progress) -> None:
+    total = builder.stale(space)
+    done = 0
+
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+        progress(builder.LABEL, done, max(total, done))
+
+    progress(builder.LABEL, 0, total)
+    builder.build(space, advance)
+
+
+def builders() -> list[ModuleType]:
+    return [import_module(path) for path in settings.INDEX_BUILDERS]

@@ -1,0 +1,55 @@
+"""What the embedding model is shown of a tool, and the hashes that say whether it changed."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tools_catalog.types import ToolSpec
+
+TEXT_VERSION = "t1"
+
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
+
+
+def split_name(name: str) -> str:
+    """`readFile`, `read_file` and `read-file` are the same words."""
+    return " ".join(_WORD.findall(name)).lower() or name
+
+
+def parameter_names(input_schema: Any) -> list[str]:
+    properties = input_schema.get("properties") if isinstance(input_schema, Mapping) else None
+    return [str(name) for name in properties] if isinstance(properties, Mapping) else []
+
+
+def tool_text(server: str, name: str, description: str, input_schema: Any) -> str:
+    parameters = " ".join(split_name(p) for p in parameter_names(input_schema))
+    return f"{split_name(server)}: {split_name(name)}. {description} {parameters}".strip()
+
+
+def content_hash(spec: ToolSpec) -> str:
+    return _digest(
+        [
+            spec.type,
+            spec.name,
+            spec.description,
+            spec.uri,
+            spec.input_schema,
+            spec.output_schema,
+            spec.annotations,
+        ]
+    )
+
+
+def index_key(server: str, name: str, description: str, input_schema: Any, requests: Iterable[str]) -> str:
+    return _digest([server, name, description, parameter_names(input_schema), list(requests)])
+
+
+def part_key(text: str | list[str]) -> str:
+    return _digest(text)
+
+
+def _digest(value: Any) -> str:
+    canonical = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=dict)
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()

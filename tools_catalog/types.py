@@ -1,0 +1,67 @@
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+ItemType = Literal["tool", "prompt", "resource"]
+ITEM_TYPES: tuple[ItemType, ...] = ("tool", "prompt", "resource")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """One item as its server publishes it."""
+
+    type: ItemType
+    name: str
+    description: str = ""
+    uri: str = ""
+    input_schema: Mapping[str, Any] | None = None
+    output_schema: Mapping[str, Any] | None = None
+    annotations: Mapping[str, Any] | None = None
+    requests: tuple[str, ...] = ()
+    """Requests that this item is known to serve."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSpec:
+    name: str
+    title: str = ""
+    description: str = ""
+    items: tuple[ToolSpec, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The embedding model whose vectors are searched now."""
+
+    id: int
+    model: str
+    fingerprint: str
+    dim: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToolHit:
+    id: int
+    type: str
+    name: str
+    server: str
+    description: str
+    score: float
+    skill_ids: list[str]
+    primary_skill_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolHits:
+    hits: list[ToolHit]
+    passed: int
+    """How many reached the threshold, before the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSchemas:
+    """JSON text as the database holds it: it goes to the caller unparsed."""
+
+    input_schema: str | None
+    output_schema: str | None
+    annotations: str | None
