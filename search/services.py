@@ -7,7 +7,7 @@ from django.conf import settings
 
 from core import metrics, tracing
 from core.errors import EmbeddingFailed, NotReady, ToolscriptError
-from embeddings.queries import QueryVectors
+from embeddings.queries import QueryVectors, embed_query
 from embeddings.types import Vectors
 from search.stages import find_tools, load_schemas, time_for, timed
 from search.strategies import strategy
@@ -124,7 +124,8 @@ def readiness() -> dict[str, str]:
     except ToolscriptError as exc:
         checks["index"] = exc.message
     try:
-        embed(space, "ready", settings.SEARCH_TIMEOUTS["embedding"])
+        # Past the cache: the question is whether the model answers now.
+        embed_query(embedder_for(space), "ready", settings.SEARCH_TIMEOUTS["embedding"])
     except ToolscriptError as exc:
         checks["model"] = exc.message
     return checks

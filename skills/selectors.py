@@ -12,6 +12,7 @@ from core import db
 from core.cached import Cached
 from embeddings.types import Vectors
 from skills.types import SkillHit
+from tools_catalog.selectors import DIGITS
 from tools_catalog.types import Space
 
 VERSION: LiteralString = "SELECT version FROM skills_skillindexversion"
@@ -88,7 +89,7 @@ def skills_nearest(
         return [], 0
     best = np.maximum.reduceat(matrix.vectors @ query, matrix.starts)
     visible = (matrix.tenants == 0) | (matrix.tenants == (tenant_id or 0))
-    scores = np.where(visible, np.clip(np.round(best.astype(np.float64), 4), 0, 1), -1.0)
+    scores = np.where(visible, np.clip(np.round(best.astype(np.float64), DIGITS), 0, 1), -1.0)
     order = np.argsort(-np.where(visible, best, -2.0), kind="stable")[:limit]
     hits = [_hit(matrix.skills[i], float(scores[i])) for i in order if scores[i] >= threshold]
     return hits, int(visible.sum())

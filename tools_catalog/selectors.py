@@ -1,3 +1,4 @@
+import math
 from typing import LiteralString
 
 from django.conf import settings
@@ -7,23 +8,26 @@ from core.cached import Cached
 from embeddings.types import Vectors
 from tools_catalog.types import Space, ToolHit, ToolHits, ToolSchemas
 
+DIGITS = 4
+
 LIVE_SPACE: LiteralString = "SELECT id, model, fingerprint, dim FROM tools_catalog_embeddingspace WHERE is_live"
 
-# The scores of all candidates are exact: at the size of a skill, or of some ten thousand tools, that is faster
-# than an approximate index and cannot miss. They are rounded before the threshold, so that what a caller
-# reads agrees with the threshold it gave.
+# The scores of all candidates are exact: at the size of a skill, or of some ten thousand tools, that is faster than
+# an approximate index and cannot miss. OFFSET 0 keeps the planner from computing each distance twice.
 NEAREST: LiteralString = """
-    WITH scored AS MATERIALIZED (
-        SELECT tool_id, -(vector <#> %(query)s) AS raw
-        FROM mcp_unified_search
-        WHERE space_id = %(space)s AND is_active AND (tenant_id IS NULL OR tenant_id = %(tenant)s) {filters}
-    ), passed AS MATERIALIZED (
-        SELECT tool_id, raw FROM scored WHERE round(greatest(raw, 0) * 10000) / 10000 >= %(threshold)s
+    WITH passed AS MATERIALIZED (
+        SELECT tool_id, raw
+        FROM (
+            SELECT tool_id, -(vector <#> %(query)s) AS raw
+            FROM mcp_unified_search
+            WHERE space_id = %(space)s AND is_active AND (tenant_id IS NULL OR tenant_id = %(tenant)s) {filters}
+            OFFSET 0
+        ) scored
+        WHERE raw > %(floor)s
     ), best AS (
         SELECT tool_id, raw FROM passed ORDER BY raw DESC, tool_id LIMIT %(limit)s
     )
-    SELECT t.id, t.type, t.name, s.name, t.description,
-           least(round(greatest(best.raw, 0) * 10000) / 10000, 1),
+    SELECT t.id, t.type, t.name, s.name, t.description, best.raw,
            v.skill_ids, v.primary_skill_id, (SELECT count(*) FROM passed)
     FROM best
     JOIN mcp_unified_search v ON v.space_id = %(space)s AND v.tool_id = best.tool_id
@@ -52,6 +56,17 @@ def live_space() -> Space | None:
     return _live_space.get()
 
 
+def score_of(similarity: float) -> float:
+    """What callers see: the cosine, clipped to 0..1, with four digits."""
+    return min(max(round(similarity, DIGITS), 0.0), 1.0)
+
+
+def floor_for(threshold: float) -> float:
+    """What a similarity must be above for its score, as callers see it, to reach the threshold."""
+    step = 10**-DIGITS
+    return math.ceil(threshold / step - 1e-9) * step - step / 2 if threshold > 0 else -2.0
+
+
 def tools_nearest(
     query: Vectors,
     *,
@@ -71,11 +86,12 @@ def tools_nearest(
         "tenant": tenant_id,
         "skill_ids": skill_ids,
         "type": item_type,
-        "threshold": threshold,
+        "floor": floor_for(threshold),
         "limit": limit,
     }
     rows = db.fetch(NEAREST.format(filters=filters), params, timeout=timeout)
-    return ToolHits([ToolHit(*row[:8]) for row in rows], rows[0][8] if rows else 0)
+    hits = [ToolHit(*row[:5], score_of(row[5]), row[6], row[7]) for row in rows]
+    return ToolHits(hits, rows[0][8] if rows else 0)
 
 
 def tool_schemas(tool_ids: list[int], *, timeout: float) -> dict[int, ToolSchemas]:
