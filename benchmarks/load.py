@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+Request = tuple[str, str, bytes | None]
+"""method, path, body"""
 HEADERS = {"Content-Type": "application/json"}
 
 
@@ -28,8 +30,8 @@ class Load:
         return float(np.percentile(self.latencies_ms, q))
 
 
-def run(label: str, port: int, clients: int, requests: list[tuple[str, str, bytes | None]]) -> Load:
-    """Each request is (method, path, body). All are sent once, shared out among the clients."""
+def run(label: str, port: int, clients: int, requests: list[Request]) -> Load:
+    """All requests are sent once, shared out among the clients."""
     load = Load(label, clients)
     lock = threading.Lock()
     waiting = iter(requests)

@@ -8,7 +8,6 @@ import argparse
 import json
 import os
 import platform
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -66,7 +65,7 @@ def embedding_alone(queries: list[str]) -> list[float]:
     return timings
 
 
-def requests_for(queries: list[str], **fields: Any) -> list[tuple[str, str, bytes | None]]:
+def requests_for(queries: list[str], **fields: Any) -> list[load.Request]:
     return [("POST", "/api/v1/search", json.dumps({"query": q, **fields}).encode()) for q in queries]
 
 
@@ -76,13 +75,14 @@ def measure(port: int, count: int, rounds: int) -> dict[str, Any]:
     hot = catalogue.queries(20, seed=1)
     gathered: dict[tuple[str, int], list[load.Load]] = {}
     alone: list[float] = []
+    empty: list[load.Request] = [("GET", "/health", None)]
     for number in range(rounds):
         print(f"round {number + 1} of {rounds}", flush=True)
         alone += embedding_alone([next(fresh) for _ in range(count // 4)])
         for clients in (1, 8):
             size = count if clients == 1 else count * 2
             for label, requests in (
-                ("empty DRF view", [("GET", "/health", None)] * size),
+                ("empty DRF view", empty * size),
                 ("search, new query", requests_for([next(fresh) for _ in range(size)])),
                 ("search, repeated query", requests_for([hot[i % 20] for i in range(size)])),
                 ("search, direct, new query", requests_for([next(fresh) for _ in range(size // 4)], strategy="direct")),
@@ -157,4 +157,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -26,6 +26,7 @@ def free_port() -> int:
 def database() -> Iterator[Path]:
     """Sets Django up on a new, empty, migrated database."""
     root = Path(tempfile.mkdtemp(prefix="toolscript-bench-"))
+    os.environ.pop("DATABASE_URL", None)
     os.environ |= {
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "TOOLSCRIPT_DATA_DIR": str(root),
@@ -37,12 +38,14 @@ def database() -> Iterator[Path]:
     from django.core.management import call_command
 
     django.setup()
-    settings.EMBEDDED_POSTGRES.start()
+    postgres = settings.EMBEDDED_POSTGRES
+    assert postgres is not None
+    postgres.start()
     try:
         call_command("migrate", verbosity=0)
         yield root
     finally:
-        settings.EMBEDDED_POSTGRES.stop("immediate")
+        postgres.stop("immediate")
         shutil.rmtree(root, ignore_errors=True)
 
 
@@ -50,7 +53,7 @@ def database() -> Iterator[Path]:
 def web() -> Iterator[int]:
     from django.conf import settings
 
-    from config.management.commands.up import environment, web_command
+    from config.startup import environment, web_command
 
     with (settings.DATA_DIR / "web.log").open("wb") as log:
         process = subprocess.Popen(

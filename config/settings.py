@@ -18,6 +18,7 @@ PORT = env.integer("PORT", 8000, 1, 65535)
 HOST = env.text("TOOLSCRIPT_HOST", "127.0.0.1")
 DATABASE_URL = env.text("DATABASE_URL")
 REDIS_URL = env.text("REDIS_URL")
+DEMO = env.flag("TOOLSCRIPT_DEMO", default=True)
 
 # --- Safety -----------------------------------------------------------------------------------------------
 PRODUCTION = env.flag("TOOLSCRIPT_PRODUCTION", default=False)

@@ -90,8 +90,14 @@ def tools_nearest(
         "limit": limit,
     }
     rows = db.fetch(NEAREST.format(filters=filters), params, timeout=timeout)
-    hits = [ToolHit(*row[:5], score_of(row[5]), row[6], row[7]) for row in rows]
+    hits = [_hit(row) for row in rows]
     return ToolHits(hits, rows[0][8] if rows else 0)
+
+
+def _hit(row: db.Row) -> ToolHit:
+    tool_id, item_type, name, server, description, similarity, skill_ids, primary_skill_id, _ = row
+    score = score_of(similarity)
+    return ToolHit(tool_id, item_type, name, server, description, score, skill_ids, primary_skill_id)
 
 
 def tool_schemas(tool_ids: list[int], *, timeout: float) -> dict[int, ToolSchemas]:

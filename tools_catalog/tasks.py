@@ -10,7 +10,11 @@ log = structlog.get_logger("toolscript.tasks")
 @shared_task(time_limit=3600, soft_time_limit=3500)
 def refresh_index() -> None:
     """Embeds what is new or changed. Safe to call at any time and from anywhere: it takes up whatever is stale."""
-    index_refresh()
+    space = index_refresh()
+    if space is None:
+        log.info("index.busy")
+    else:
+        log.info("index.refreshed", model=space.model, space=space.pk)
 
 
 def request_refresh() -> None:

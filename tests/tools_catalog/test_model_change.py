@@ -35,7 +35,12 @@ def test_searches_answer_while_another_model_is_built(api: Api, other_model: Emb
     other_model.mode = "slow"
     before = api.search("create a calendar event")
     answers = []
-    worker = threading.Thread(target=lambda: (index_refresh("openai:words"), connection.close()))
+
+    def build() -> None:
+        index_refresh("openai:words")
+        connection.close()
+
+    worker = threading.Thread(target=build)
     worker.start()
     while worker.is_alive():
         answers.append(api.search("create a calendar event", strategy="direct"))

@@ -4,14 +4,12 @@ from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 
-import structlog
 from django.conf import settings
 from django.db import connection
 
 from tools_catalog.models import EmbeddingSpace
 from tools_catalog.services.spaces import space_for, space_go_live
 
-log = structlog.get_logger("toolscript.index")
 LOCK = 0x746F6F6C  # any constant that nobody else uses as an advisory lock
 
 Progress = Callable[[str, int, int], None]
@@ -40,7 +38,6 @@ def _refresh(space: EmbeddingSpace, progress: Progress) -> EmbeddingSpace:
     space.refresh_from_db()
     if not space.is_live:
         space_go_live(space)
-        log.info("index.live", model=space.model, space=space.pk)
     return space
 
 

@@ -1,11 +1,7 @@
 """`manage.py up`: everything on one machine, in the foreground."""
 
 import fcntl
-import os
-import secrets
-import shutil
 import socket
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -13,20 +9,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
-from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from config.postgres import EmbeddedPostgres, PostgresError
-from config.supervisor import GaveUp, Program, Supervisor
+from config.startup import ADMIN, admin_password, base_url, environment, prepare, programs
+from config.supervisor import GaveUp, Supervisor
 from core.errors import ToolscriptError
-from skills.services.starter import demo_catalog_create, starter_skills_create
-from tools_catalog.management.commands.reembed import index_progress
-from tools_catalog.models import EmbeddingSpace
-from tools_catalog.services.reindex import index_refresh
 
 READY_SECONDS = 60
-ADMIN = "admin"
 
 
 class Command(BaseCommand):
@@ -48,7 +38,7 @@ class Command(BaseCommand):
             postgres: EmbeddedPostgres | None = settings.EMBEDDED_POSTGRES
             started = self._start_postgres(postgres)
             try:
-                self._prepare()
+                prepare(self.say)
                 self._run()
             except ToolscriptError as exc:
                 raise CommandError(exc.message) from None
@@ -67,16 +57,6 @@ class Command(BaseCommand):
         except PostgresError as exc:
             raise CommandError(str(exc)) from None
         return True
-
-    def _prepare(self) -> None:
-        call_command("migrate", verbosity=0, interactive=False)
-        if count := starter_skills_create():
-            self.say(f"Starter skills: {count}")
-        if count := demo_catalog_create():
-            self.say(f"Demo catalogue: {count} tools")
-        if not EmbeddingSpace.objects.filter(is_live=True).exists():
-            with index_progress() as report:
-                index_refresh(progress=report)
 
     def _run(self) -> None:
         supervisor = Supervisor(programs(), environment(), self.say)
@@ -103,49 +83,6 @@ class Command(BaseCommand):
         if not supervisor.stopping:
             self.say(f"Not ready after {READY_SECONDS} s; see {settings.DATA_DIR / 'logs'}.")
         return False
-
-
-def programs() -> list[Program]:
-    logs = settings.DATA_DIR / "logs"
-    bin_dir = Path(sys.executable).parent
-    celery = [str(bin_dir / "celery"), "-A", "config"]
-    quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    beat_pid = ["--pidfile="]
-    return [
-        Program("web", web_command(bin_dir), logs / "web.log"),
-        Program("worker", [*celery, "worker", "-c", str(settings.TASK_WORKERS), *quiet], logs / "worker.log"),
-        Program("beat", [*celery, "beat", *beat_pid], logs / "beat.log"),
-    ]
-
-
-def web_command(bin_dir: Path) -> list[str]:
-    return [
-        str(bin_dir / "granian"),
-        "--interface=wsgi",
-        f"--host={settings.HOST}",
-        f"--port={settings.PORT}",
-        f"--workers={settings.WEB_WORKERS}",
-        f"--blocking-threads={settings.WEB_THREADS}",
-        "--blocking-threads-idle-timeout=600",
-        "--respawn-failed-workers",
-        "--no-ws",
-        "--http=1",
-        "--log-level=warning",
-        "config.wsgi:application",
-    ]
-
-
-def environment() -> dict[str, str]:
-    metrics = settings.DATA_DIR / "metrics"
-    shutil.rmtree(metrics, ignore_errors=True)  # counters of processes that are gone
-    metrics.mkdir(parents=True)
-    return {
-        **os.environ,
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "PROMETHEUS_MULTIPROC_DIR": str(metrics),
-        "PYTHONPATH": str(settings.BASE_DIR),
-        "PYTHONUNBUFFERED": "1",
-    }
 
 
 class only_one:  # noqa: N801 - used as a function
@@ -175,23 +112,6 @@ def refuse_taken_port(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as exc:
             raise CommandError(f"{host}:{port} cannot be used ({exc.strerror}). Try: make up PORT=8001") from None
-
-
-def admin_password() -> str | None:
-    """The password of the admin that was made here; None if somebody else made one."""
-    path = settings.DATA_DIR / "admin_password"
-    users = get_user_model().objects
-    if not users.filter(is_superuser=True).exists():
-        password = settings.ADMIN_PASSWORD or secrets.token_urlsafe(12)
-        users.create_superuser(ADMIN, password=password)
-        path.touch(mode=0o600)
-        path.write_text(password)
-    return path.read_text() if path.exists() else None
-
-
-def base_url() -> str:
-    host = settings.HOST if settings.HOST not in {"0.0.0.0", "::", ""} else "127.0.0.1"  # noqa: S104
-    return f"http://{f'[{host}]' if ':' in host else host}:{settings.PORT}"
 
 
 def banner(password: str | None) -> str:

@@ -1,0 +1,21 @@
+FROM python:3.12-slim
+
+ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1 TOOLSCRIPT_DATA_DIR=/data
+RUN useradd --create-home --uid 1000 toolscript && mkdir /data && chown toolscript /data
+WORKDIR /app
+COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY config config
+COPY core core
+COPY embeddings embeddings
+COPY tenants tenants
+COPY tools_catalog tools_catalog
+COPY skills skills
+COPY search search
+COPY templates templates
+COPY static static
+COPY manage.py ./
+RUN pip install -c constraints.txt -e .
+USER toolscript
+VOLUME /data
+EXPOSE 8000
+CMD ["python", "manage.py", "serve"]

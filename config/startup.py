@@ -1,0 +1,92 @@
+"""What a start needs, whichever command starts: preparing the database, the commands of the programs, the login."""
+
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+
+from config.supervisor import Program
+from skills.services.starter import demo_catalog_create, starter_skills_create
+from tools_catalog.management.commands.reembed import index_progress
+from tools_catalog.models import EmbeddingSpace
+from tools_catalog.services.reindex import index_refresh
+
+ADMIN = "admin"
+
+
+def prepare(say: Callable[[str], None]) -> None:
+    """Migrations; in an empty database also the starter skills, the demo catalogue, the index and an admin."""
+    call_command("migrate", verbosity=0, interactive=False)
+    if count := starter_skills_create():
+        say(f"Starter skills: {count}")
+    if settings.DEMO and (count := demo_catalog_create()):
+        say(f"Demo catalogue: {count} tools")
+    if not EmbeddingSpace.objects.filter(is_live=True).exists():
+        with index_progress() as report:
+            index_refresh(progress=report)
+
+
+def programs() -> list[Program]:
+    logs = settings.DATA_DIR / "logs"
+    bin_dir = Path(sys.executable).parent
+    celery = [str(bin_dir / "celery"), "-A", "config"]
+    quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
+    beat_pid = ["--pidfile="]
+    return [
+        Program("web", web_command(bin_dir), logs / "web.log"),
+        Program("worker", [*celery, "worker", "-c", str(settings.TASK_WORKERS), *quiet], logs / "worker.log"),
+        Program("beat", [*celery, "beat", *beat_pid], logs / "beat.log"),
+    ]
+
+
+def web_command(bin_dir: Path) -> list[str]:
+    return [
+        str(bin_dir / "granian"),
+        "--interface=wsgi",
+        f"--host={settings.HOST}",
+        f"--port={settings.PORT}",
+        f"--workers={settings.WEB_WORKERS}",
+        f"--blocking-threads={settings.WEB_THREADS}",
+        "--blocking-threads-idle-timeout=600",
+        "--respawn-failed-workers",
+        "--no-ws",
+        "--http=1",
+        "--log-level=warning",
+        "config.wsgi:application",
+    ]
+
+
+def environment() -> dict[str, str]:
+    metrics = settings.DATA_DIR / "metrics"
+    shutil.rmtree(metrics, ignore_errors=True)  # counters of processes that are gone
+    metrics.mkdir(parents=True)
+    return {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "PROMETHEUS_MULTIPROC_DIR": str(metrics),
+        "PYTHONPATH": str(settings.BASE_DIR),
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def admin_password() -> str | None:
+    """The password of the admin that was made here; None if somebody else made one."""
+    path = settings.DATA_DIR / "admin_password"
+    users = get_user_model().objects
+    if not users.filter(is_superuser=True).exists():
+        password = settings.ADMIN_PASSWORD or secrets.token_urlsafe(12)
+        users.create_superuser(ADMIN, password=password)
+        path.touch(mode=0o600)
+        path.write_text(password)
+    return path.read_text() if path.exists() else None
+
+
+def base_url() -> str:
+    host = settings.HOST if settings.HOST not in {"0.0.0.0", "::", ""} else "127.0.0.1"  # noqa: S104
+    return f"http://{f'[{host}]' if ':' in host else host}:{settings.PORT}"

@@ -1,0 +1,116 @@
+"""Tasks through the broker that needs no server, and through Redis."""
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from django.db import connection
+
+from tests.processes import ROOT, environment, eventually, free_port, manage
+from tests.world import Entry, make_tools
+from tools_catalog.models import ToolVector
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("broker")]
+
+NEED_REDIS = pytest.mark.skipif(shutil.which("redis-server") is None, reason="there is no redis-server here")
+
+
+@contextmanager
+def redis_server(folder: Path) -> Iterator[str]:
+    port = free_port()
+    command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        yield f"redis://127.0.0.1:{port}/0"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture(params=["files", pytest.param("redis", marks=NEED_REDIS)])
+def env(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """An environment whose worker works on the database of this test."""
+    params = connection.get_connection_params()
+    database = f"postgresql://postgres@{quote(params['host'], safe='')}/{params['dbname']}"
+    values = {"TOOLSCRIPT_DATA_DIR": str(tmp_path / "data"), "DATABASE_URL": database}
+    if request.param == "files":
+        yield environment(values)
+        return
+    with redis_server(tmp_path) as url:
+        yield environment({**values, "REDIS_URL": url})
+
+
+@contextmanager
+def worker(env: dict[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "celery", "-A", "config", "worker", "-c", "1"],
+            cwd=ROOT,
+            env=env,
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def ask_for_refresh(env: dict[str, str]) -> None:
+    done = manage("shell", "-c", "from tools_catalog.tasks import request_refresh; request_refresh()", env=env)
+    assert done.returncode == 0, done.stderr
+    assert "broker_unavailable" not in done.stderr
+
+
+def embedded() -> set[str]:
+    return set(ToolVector.objects.values_list("tool__name", flat=True))
+
+
+def test_a_task_that_waits_is_done_when_a_worker_comes(env: dict[str, str], tmp_path: Path) -> None:
+    make_tools(Entry("create_event", "Create a calendar event.", ()))
+    ask_for_refresh(env)
+    log = tmp_path / "worker.log"
+    with worker(env, log):
+        assert eventually(lambda: embedded() == {"create_event"}, 40), log.read_text()
+
+
+def test_a_worker_that_is_killed_loses_nothing(env: dict[str, str], tmp_path: Path) -> None:
+    make_tools(*(Entry(f"tool_{i}", f"Does thing number {i}. " * 20, ()) for i in range(120)))
+    ask_for_refresh(env)
+    log = tmp_path / "worker.log"
+    with worker(env, log) as process:
+        assert eventually(lambda: len(embedded()) > 0, 40), log.read_text()
+        kill_family(process.pid)
+    done = len(embedded())
+    assert 0 < done < 120
+    with worker(env, log):
+        ask_for_refresh(env)
+        assert eventually(lambda: len(embedded()) == 120, 60), log.read_text()
+    assert ToolVector.objects.count() == 120
+
+
+def kill_family(pid: int) -> None:
+    import psutil
+
+    family = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    for process in family:
+        process.kill()
+    psutil.wait_procs(family, timeout=5)
+
+
+@NEED_REDIS
+def test_a_broker_that_is_away_is_said_and_breaks_nothing(tmp_path: Path) -> None:
+    values = {"TOOLSCRIPT_DATA_DIR": str(tmp_path), "REDIS_URL": f"redis://127.0.0.1:{free_port()}/0"}
+    started = time.monotonic()
+    script = "from tools_catalog.tasks import request_refresh; request_refresh(); print('went on')"
+    done = manage("shell", "-c", script, env=environment(values))
+    assert "went on" in done.stdout, done.stderr
+    assert "tasks.broker_unavailable" in done.stderr
+    assert time.monotonic() - started < 60
