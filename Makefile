@@ -33,7 +33,7 @@ up: $(VENV)/.installed
 	@exec $(PY) manage.py up
 
 test: $(VENV)/.installed-dev
-	@$(PY) -m pytest -n 2 --dist loadgroup $(TESTS)
+	@$(PY) -m pytest -n 2 --dist loadfile $(TESTS)
 
 lint: $(VENV)/.installed-dev
 	@$(VENV)/bin/ruff check .

@@ -161,6 +161,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "core.requests.RequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "core.requests.HostMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -196,11 +197,12 @@ WHITENOISE_USE_FINDERS = True
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_PERMISSION_CLASSES": [],
-    "DEFAULT_PARSER_CLASSES": ["core.api.StrictJSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["core.wire.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "core.api.exception_handler",
     "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.wire.JsonForAll",
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {

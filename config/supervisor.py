@@ -5,13 +5,17 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import psutil
 
 STOP_SECONDS = 15.0
 CRASHES_ALLOWED = 5
 CRASH_WINDOW = 60.0
 PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
 
 
 @dataclass(slots=True)
@@ -46,6 +50,7 @@ class Supervisor:
         self.stopping = False
 
     def start(self) -> None:
+        _adopt_orphans()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._on_signal)
         for program in self._programs:
@@ -75,6 +80,16 @@ class Supervisor:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        self._end_orphans()
+
+    def _end_orphans(self) -> None:
+        """What a killed program left behind would keep its port, and answer with yesterday's code."""
+        known = {p.process.pid for p in self._programs if p.process}
+        orphans = [child for child in psutil.Process().children() if child.pid not in known]
+        for orphan in orphans:
+            with suppress(psutil.NoSuchProcess):
+                orphan.kill()
+        psutil.wait_procs(orphans, timeout=STOP_SECONDS)
 
     def _on_signal(self, number: int, frame: object) -> None:
         self.stopping = True
@@ -82,6 +97,7 @@ class Supervisor:
     def _restart(self, program: Program, code: int) -> None:
         how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
         self._say(f"{program.name} {how}; its log is {program.log}\n{_tail(program.log)}")
+        self._end_orphans()
         now = time.monotonic()
         program.crashes = [t for t in program.crashes if now - t < CRASH_WINDOW] + [now]
         if len(program.crashes) > CRASHES_ALLOWED:
@@ -89,6 +105,11 @@ class Supervisor:
         time.sleep(min(2.0, 0.25 * len(program.crashes)))
         program.start(self._env)
         self._say(f"{program.name} started again.")
+
+
+def _adopt_orphans() -> None:
+    """Linux: the children of a program that dies become ours, so that we can end them."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def _end_with_parent() -> None:

@@ -2,6 +2,7 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView, TemplateView
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from rest_framework.negotiation import DefaultContentNegotiation
 
 from core.probes import HealthView, MetricsView
 
@@ -10,7 +11,7 @@ urlpatterns = [
     path("", include("search.urls")),
     path("health", HealthView.as_view()),
     path("metrics", MetricsView.as_view()),
-    path("api/schema", SpectacularAPIView.as_view(), name="schema"),
+    path("api/schema", SpectacularAPIView.as_view(content_negotiation_class=DefaultContentNegotiation), name="schema"),
     path("api/docs", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
     path("admin", RedirectView.as_view(url="/admin/")),
     path("admin/", admin.site.urls),

@@ -2,16 +2,16 @@
 
 import difflib
 from collections.abc import Iterable, Mapping
-from typing import IO, Any
+from typing import Any
 
 import orjson
 import structlog
-from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions, serializers
-from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
+from rest_framework.views import APIView
 
 from core.errors import BadRequest, DatabaseUnavailable, ToolscriptError, ValidationFailed, error_body
 
@@ -28,27 +28,14 @@ CODE_BY_STATUS = {
 }
 
 
-class BodyTooLarge(ToolscriptError):
-    code = "BAD_REQUEST"
-    http_status = 413
+class ApiView(APIView):
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
 
 
-class StrictJSONParser(BaseParser):
-    """orjson refuses what JSON does not know (NaN, lone surrogates, bad UTF-8, bottomless nesting)."""
-
-    media_type = "application/json"
-
-    def parse(self, stream: IO[bytes], media_type: str | None = None, parser_context: Any = None) -> Any:
-        limit = settings.TOOLSCRIPT_MAX_BODY_BYTES
-        if stream is None:
-            raise BadRequest("The body is empty; a JSON object is expected.")
-        body = stream.read(limit + 1)
-        if len(body) > limit:
-            raise BodyTooLarge(f"The body is larger than {limit} bytes.", {"limit_bytes": limit})
-        try:
-            return orjson.loads(body)
-        except orjson.JSONDecodeError as exc:
-            raise BadRequest(f"The body is not valid JSON: {exc}.") from None
+def json_body(request: Request) -> Any:
+    if request.stream is None:  # DRF then asks no parser
+        raise BadRequest("The body is empty; a JSON object is expected.")
+    return request.data
 
 
 def json_response(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> HttpResponse:
@@ -109,10 +96,7 @@ def exception_handler(exc: Exception, context: Any) -> HttpResponse:
     if isinstance(exc, SuspiciousOperation):
         return plain_error(400, "The request is not acceptable.")
     if isinstance(exc, exceptions.APIException):
-        response = plain_error(exc.status_code, _message(exc))
-        if isinstance(exc, exceptions.MethodNotAllowed):
-            response["Allow"] = ", ".join(context["view"].allowed_methods)
-        return response
+        return plain_error(exc.status_code, _message(exc))
     log.error("unhandled", exc_info=exc)
     return plain_error(500, "Something went wrong on our side.")
 

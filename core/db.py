@@ -57,9 +57,9 @@ def fetch(sql: LiteralString, params: Sequence[Any] | Mapping[str, Any] = (), *,
 
 
 def _execute(sql: LiteralString, params: Sequence[Any] | Mapping[str, Any], timeout: float) -> list[Row]:
-    held = _connection()
     timeout_ms = max(1, round(timeout * 1000))
     try:
+        held = _connection()
         if held.timeout_ms != timeout_ms:
             held.conn.execute(f"SET statement_timeout = {timeout_ms}")
             held.timeout_ms = timeout_ms
@@ -79,9 +79,10 @@ def _connection() -> _Held:
             params.pop(key, None)
         params.setdefault("connect_timeout", CONNECT_TIMEOUT)
         conn: Connection = psycopg.connect(**params, options=OPTIONS, autocommit=True)
-        _local.held = _Held(conn)
+        held = _Held(conn)
         _opened.add(conn)
         register_vector(conn)
+        _local.held = held
     return _local.held
 
 

@@ -1,13 +1,15 @@
 """Serializer fields that take JSON at its word."""
 
 import math
+import re
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+PLAIN_NUMBER = re.compile(r"\s*[+-]?[0-9.eE+-]+\s*", re.ASCII)
 NO_NUL = r"^[^\u0000]*$"
-NO_NUL_NOT_BLANK = r"^[^\u0000]*\S[^\u0000]*$"
+NO_NUL_NOT_BLANK = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
 
 
 class StrictChar(serializers.CharField):
@@ -42,10 +44,21 @@ class StrictBoolean(serializers.BooleanField):
         return data
 
 
-class FiniteFloat(serializers.FloatField):
-    """For query parameters, where `nan` and `inf` parse as numbers."""
+class PlainInteger(serializers.IntegerField):
+    """For query parameters: what Python also takes for a number (`1_0`, digits of other scripts) is none."""
+
+    def to_internal_value(self, data: Any) -> int:
+        if not PLAIN_NUMBER.fullmatch(str(data)):
+            self.fail("invalid")
+        return int(super().to_internal_value(data))
+
+
+class PlainFloat(serializers.FloatField):
+    """The same for fractions; `nan` and `inf` are none either."""
 
     def to_internal_value(self, data: Any) -> float:
+        if not PLAIN_NUMBER.fullmatch(str(data)):
+            self.fail("invalid")
         value = float(super().to_internal_value(data))
         if not math.isfinite(value):
             self.fail("invalid")
@@ -65,6 +78,6 @@ class CommaList(serializers.CharField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(default=None, allow_blank=True, max_length=2000, **kwargs)
 
-    def to_internal_value(self, data: Any) -> list[str] | None:  # type: ignore[override]
-        words = [word.strip() for word in str(super().to_internal_value(data)).split(",")]
+    def run_validation(self, data: Any = serializers.empty) -> list[str] | None:
+        words = [word.strip() for word in (super().run_validation(data) or "").split(",")]
         return [word for word in words if word] or None

@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import structlog
 from django.http import HttpRequest, HttpResponse
 from django.views import defaults
 
 from core.api import is_page, plain_error
+
+log = structlog.get_logger("toolscript.http")
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -27,6 +30,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    log.error("unhandled", exc_info=True)  # noqa: LOG014 - Django calls this while it handles one
     if is_page(request):
         return defaults.server_error(request)
     return plain_error(500, "Something went wrong on our side.")

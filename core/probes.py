@@ -3,16 +3,15 @@
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from core import metrics
-from core.api import json_response
+from core.api import ApiView, json_response
 from core.openapi import record, responses
 
 STATUS = record({"status": {"type": "string", "enum": ["ok"]}})
 
 
-class HealthView(APIView):
+class HealthView(ApiView):
     """The process answers. Nothing else is asked, so that a slow database does not get it restarted."""
 
     @extend_schema(operation_id="health", tags=["operations"], responses=responses(STATUS))
@@ -20,7 +19,7 @@ class HealthView(APIView):
         return json_response({"status": "ok"})
 
 
-class MetricsView(APIView):
+class MetricsView(ApiView):
     """Metrics in the Prometheus text format."""
 
     @extend_schema(exclude=True)

@@ -4,9 +4,8 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from orjson import Fragment
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
-from core.api import json_response, validated
+from core.api import ApiView, json_body, json_response, validated
 from core.errors import NotReady
 from search import schemas
 from search.serializers import SearchInput, SkillSearchInput, ToolSearchInput
@@ -24,14 +23,14 @@ TIMINGS = {
 }
 
 
-class SearchView(APIView):
+class SearchView(ApiView):
     @extend_schema(**schemas.SEARCH)
     def post(self, request: Request) -> HttpResponse:
-        result = search_tools(SearchRequest(**validated(SearchInput, request.data)))
+        result = search_tools(SearchRequest(**validated(SearchInput, json_body(request))))
         return json_response(search_body(result))
 
 
-class SkillSearchView(APIView):
+class SkillSearchView(ApiView):
     @extend_schema(**schemas.SEARCH_SKILLS)
     def get(self, request: Request) -> HttpResponse:
         values = validated(SkillSearchInput, request.query_params.dict())
@@ -39,7 +38,7 @@ class SkillSearchView(APIView):
         return json_response([skill_body(hit) for hit in hits], headers=_degraded(degraded))
 
 
-class ToolSearchView(APIView):
+class ToolSearchView(ApiView):
     @extend_schema(**schemas.SEARCH_TOOLS)
     def get(self, request: Request) -> HttpResponse:
         values = validated(ToolSearchInput, request.query_params.dict())
@@ -114,7 +113,7 @@ def _degraded(stage: str | None) -> dict[str, str] | None:
     return {"X-Toolscript-Degraded": stage} if stage else None
 
 
-class ReadyView(APIView):
+class ReadyView(ApiView):
     """Whether a search would be answered: the database, the index and the embedding model are asked."""
 
     @extend_schema(**schemas.READY)

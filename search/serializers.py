@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from core.fields import CommaList, FiniteFloat, QueryText, StrictBoolean, StrictFloat, StrictInteger
+from core.fields import CommaList, PlainFloat, PlainInteger, QueryText, StrictBoolean, StrictFloat, StrictInteger
 from search.types import STRATEGY_NAMES, SearchRequest
 from tools_catalog.types import ITEM_TYPES
 
@@ -24,13 +24,13 @@ class SearchInput(serializers.Serializer[Any]):
 
 class SkillSearchInput(serializers.Serializer[Any]):
     query = QueryText()
-    limit = serializers.IntegerField(min_value=1, max_value=20, default=5)
-    threshold = FiniteFloat(min_value=0, max_value=1, default=DEFAULTS.skill_threshold)
+    limit = PlainInteger(min_value=1, max_value=20, default=5)
+    threshold = PlainFloat(min_value=0, max_value=1, default=DEFAULTS.skill_threshold)
 
 
 class ToolSearchInput(serializers.Serializer[Any]):
     query = QueryText()
     skill_ids = CommaList(help_text="Only tools in one of these skills. Unknown ids match nothing.")
     item_type = serializers.ChoiceField(ITEM_TYPES, default=None)
-    limit = serializers.IntegerField(min_value=1, max_value=100, default=10)
-    threshold = FiniteFloat(min_value=0, max_value=1, default=DEFAULTS.tool_threshold)
+    limit = PlainInteger(min_value=1, max_value=100, default=10)
+    threshold = PlainFloat(min_value=0, max_value=1, default=DEFAULTS.tool_threshold)

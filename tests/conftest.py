@@ -11,10 +11,11 @@ from tests.world import make_world
 from tools_catalog.models import Tool
 
 
-@pytest.fixture(scope="session")
-def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> Iterator[None]:
+@pytest.fixture(scope="session", autouse=True)
+def close_read_connections(django_db_setup: None) -> Iterator[None]:
+    """They would keep the test database from being dropped."""
     yield
-    db.close_all()  # the read connections would keep the test database from being dropped
+    db.close_all()
 
 
 @dataclass(frozen=True)

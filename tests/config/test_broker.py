@@ -16,7 +16,7 @@ from tests.processes import ROOT, environment, eventually, free_port, manage
 from tests.world import Entry, make_tools
 from tools_catalog.models import ToolVector
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("broker")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 NEED_REDIS = pytest.mark.skipif(shutil.which("redis-server") is None, reason="there is no redis-server here")
 

@@ -17,8 +17,6 @@ import pytest
 from tests.config.service import Service, running
 from tests.processes import eventually, manage
 
-pytestmark = pytest.mark.xdist_group("up")
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -80,6 +78,17 @@ def test_the_worker_takes_up_what_is_new(service: Service) -> None:
         return [tool["name"] for tool in answer.json()][:1] == ["brew_tea"]
 
     assert eventually(found), (service.folder / "logs" / "worker.log").read_text()
+
+
+def test_a_body_in_pieces_is_read_and_a_large_one_refused(service: Service) -> None:
+    headers = {"Content-Type": "application/json"}
+    pieces = iter([b'{"query": ', b'"commit my ', b'changes"}'])
+    answer = service.http.post("/api/v1/search", content=pieces, headers=headers)
+    assert answer.json()["tools"][0]["name"] == "commit_changes"
+    large = (b"x" * 100_000 for _ in range(100))
+    for content in (large, b"x" * 10_000_000):
+        answer = service.http.post("/api/v1/search", content=content, headers=headers)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (413, "BAD_REQUEST")
 
 
 def test_beat_has_its_schedule(service: Service) -> None:
