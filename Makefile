@@ -1,5 +1,6 @@
 # make up     sets up and starts everything        make test   sets up and runs the whole suite
-# make lint   ruff, mypy --strict, import order    make bench  measures, and writes what it measured
+# make lint   ruff, mypy --strict, import order    make bench  measures searches at 10,000 tools
+# make clean  removes the virtual environment
 
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$p && break; done)

@@ -55,8 +55,9 @@ def embedding_alone(queries: list[str]) -> list[float]:
     from django.conf import settings
 
     from embeddings.registry import load as load_model
+    from tools_catalog.services.spaces import model_wanted
 
-    embedder = load_model(settings.TOOLSCRIPT_EMBEDDING_MODEL, settings.EMBEDDING_OPTIONS)
+    embedder = load_model(model_wanted(), settings.EMBEDDING_OPTIONS)
     timings = []
     for query in queries:
         started = time.perf_counter()

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+import psutil
+
 DATABASE = "toolscript"
 SYSTEM_USER = "toolscript"
 SOCKET_PATH_MAX = 90  # the kernel allows 107 bytes for the whole socket path
@@ -77,7 +79,11 @@ class EmbeddedPostgres:
         return f"host='{self.socket_dir}' port=5432 user=postgres dbname={name}"
 
     def is_running(self) -> bool:
-        return self.pgdata.exists() and self._pg_ctl("status", check=False).returncode == 0
+        try:
+            pid = int((self.pgdata / "postmaster.pid").read_text().split()[0])
+            return "postgres" in psutil.Process(pid).name()
+        except (OSError, ValueError, IndexError, psutil.NoSuchProcess):
+            return False
 
     def start(self) -> bool:
         """Returns whether this call started the server (False: it ran already)."""

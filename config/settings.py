@@ -83,7 +83,7 @@ BROKER_DIR = DATA_DIR / "broker"
 if not REDIS_URL:
     for _name in ("messages", "control"):
         (BROKER_DIR / _name).mkdir(parents=True, exist_ok=True)
-CELERY_BROKER_URL = REDIS_URL or "filesystem://"
+CELERY_BROKER_URL = REDIS_URL or "filesystem://localhost"
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = (
     {"visibility_timeout": 3600}
     if REDIS_URL
@@ -108,7 +108,7 @@ CELERY_BEAT_SCHEDULE = {
 }
 
 # --- Embeddings -------------------------------------------------------------------------------------------
-TOOLSCRIPT_EMBEDDING_MODEL = env.text("TOOLSCRIPT_EMBEDDING_MODEL", "toolscript-minilm")
+TOOLSCRIPT_EMBEDDING_MODEL = env.text("TOOLSCRIPT_EMBEDDING_MODEL")
 EMBEDDING_OPTIONS = EmbeddingOptions(
     models_dir=DATA_DIR / "models",
     threads=env.integer("TOOLSCRIPT_EMBEDDING_THREADS", 2, 1, 64),

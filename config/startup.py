@@ -3,6 +3,7 @@
 import os
 import secrets
 import shutil
+import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,8 @@ from tools_catalog.models import EmbeddingSpace
 from tools_catalog.services.reindex import index_refresh
 
 ADMIN = "admin"
+LOG_BYTES = 20_000_000
+"""A larger log is put aside at the next start."""
 
 
 def prepare(say: Callable[[str], None]) -> None:
@@ -34,6 +37,10 @@ def prepare(say: Callable[[str], None]) -> None:
 
 def programs() -> list[Program]:
     logs = settings.DATA_DIR / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    for log in logs.glob("*.log"):
+        if log.stat().st_size > LOG_BYTES:
+            log.replace(log.with_suffix(".log.1"))
     bin_dir = Path(sys.executable).parent
     celery = [str(bin_dir / "celery"), "-A", "config"]
     quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
@@ -63,7 +70,7 @@ def web_command(bin_dir: Path) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    metrics = settings.DATA_DIR / "metrics"
+    metrics = settings.DATA_DIR / "metrics" / socket.gethostname()
     shutil.rmtree(metrics, ignore_errors=True)  # counters of processes that are gone
     metrics.mkdir(parents=True)
     return {
@@ -75,16 +82,20 @@ def environment() -> dict[str, str]:
     }
 
 
-def admin_password() -> str | None:
-    """The password of the admin that was made here; None if somebody else made one."""
+def admin_login() -> str:
+    """Makes an admin where there is none. What to log in with, as far as it is ours to show."""
     path = settings.DATA_DIR / "admin_password"
     users = get_user_model().objects
     if not users.filter(is_superuser=True).exists():
         password = settings.ADMIN_PASSWORD or secrets.token_urlsafe(12)
         users.create_superuser(ADMIN, password=password)
-        path.touch(mode=0o600)
-        path.write_text(password)
-    return path.read_text() if path.exists() else None
+        if not settings.ADMIN_PASSWORD:
+            path.touch(mode=0o600)
+            path.write_text(password)
+    admin = users.filter(username=ADMIN).first()
+    if admin is not None and path.exists() and admin.check_password(path.read_text()):
+        return f"{ADMIN} / {path.read_text()}"
+    return f"{ADMIN} / the password you chose" if admin is not None else "your own"
 
 
 def base_url() -> str:

@@ -56,10 +56,11 @@ class Supervisor:
         for program in self._programs:
             program.start(self._env)
 
-    def watch(self) -> None:
+    def watch(self, also: Callable[[], None]) -> None:
         """Returns when asked to stop. A program that ends by itself is reported and started again."""
         while not self.stopping:
             self.check()
+            also()
             time.sleep(0.2)
 
     def check(self) -> None:

@@ -59,8 +59,10 @@ class SkillAdmin(ModelAdmin):
     def switch_on(self, request: HttpRequest, queryset: QuerySet[Skill]) -> None:
         for skill in queryset:
             skill_set_active(skill, active=True)
+        transaction.on_commit(request_refresh)
 
     @admin.action(description="Switch off: searches no longer use it", permissions=["change"])
     def switch_off(self, request: HttpRequest, queryset: QuerySet[Skill]) -> None:
         for skill in queryset:
             skill_set_active(skill, active=False)
+        transaction.on_commit(request_refresh)

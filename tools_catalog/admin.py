@@ -2,6 +2,7 @@ import json
 from typing import Any
 
 from django.contrib import admin
+from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
@@ -9,6 +10,7 @@ from unfold.admin import ModelAdmin
 
 from tools_catalog.models import EmbeddingSpace, Server, Tool
 from tools_catalog.services.catalog import server_set_active, tool_set_active
+from tools_catalog.tasks import request_refresh
 
 
 class PublishedAdmin(ModelAdmin):
@@ -40,6 +42,7 @@ class PublishedAdmin(ModelAdmin):
     def switch(self, request: HttpRequest, queryset: QuerySet[Any], *, active: bool) -> None:
         for item in queryset:
             self.set_active(item, active=active)
+        transaction.on_commit(request_refresh)
         self.message_user(request, f"{len(queryset)} switched {'on' if active else 'off'}.")
 
     def set_active(self, item: Any, *, active: bool) -> None:

@@ -109,3 +109,16 @@ def test_two_builds_at_once_do_not_get_in_each_others_way() -> None:
     finally:
         other.close()
     assert index_refresh() is not None
+
+
+def test_a_model_chosen_by_hand_stays(tmp_path: Path) -> None:
+    chosen = f"onnx:{tiny_onnx.build(tmp_path / 'tiny')}"
+    call_command("reembed", "--model", chosen, stdout=StringIO())
+    index_refresh()  # what beat asks for every minute
+    assert live() == chosen
+
+
+def test_a_model_against_the_setting_is_refused(settings: Settings) -> None:
+    settings.TOOLSCRIPT_EMBEDDING_MODEL = "toolscript-minilm"
+    with pytest.raises(CommandError, match="would soon switch back"):
+        call_command("reembed", "--model", "openai:words")

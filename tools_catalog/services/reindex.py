@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection
 
 from tools_catalog.models import EmbeddingSpace
-from tools_catalog.services.spaces import space_for, space_go_live
+from tools_catalog.services.spaces import model_wanted, space_for, space_go_live
 
 LOCK = 0x746F6F6C  # any constant that nobody else uses as an advisory lock
 
@@ -21,13 +21,13 @@ def silent(label: str, done: int, total: int) -> None:
 
 
 def index_refresh(model: str | None = None, progress: Progress = silent) -> EmbeddingSpace | None:
-    """Builds what is stale for the configured model. None: another process is at it."""
+    """Builds what is stale for this model (default: the one wanted). None: another process is at it."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK])
         if not cursor.fetchone()[0]:
             return None
         try:
-            return _refresh(space_for(model or settings.TOOLSCRIPT_EMBEDDING_MODEL), progress)
+            return _refresh(space_for(model or model_wanted()), progress)
         finally:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
 

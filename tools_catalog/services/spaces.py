@@ -11,9 +11,19 @@ from tools_catalog.models import EmbeddingSpace
 from tools_catalog.text import TEXT_VERSION
 from tools_catalog.types import Space
 
+SHIPPED_MODEL = "toolscript-minilm"
+
 
 def fingerprint(embedder: Embedder) -> str:
     return f"{embedder.fingerprint}:{TEXT_VERSION}"
+
+
+def model_wanted() -> str:
+    """The configured model; without one, whichever is live; in a new database, the one that ships."""
+    if settings.TOOLSCRIPT_EMBEDDING_MODEL:
+        return str(settings.TOOLSCRIPT_EMBEDDING_MODEL)
+    live = EmbeddingSpace.objects.filter(is_live=True).first()
+    return live.model if live else SHIPPED_MODEL
 
 
 def space_for(model: str) -> EmbeddingSpace:

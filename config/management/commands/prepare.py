@@ -1,8 +1,9 @@
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError
 
-from config.startup import ADMIN, admin_password, prepare
+from config.startup import admin_login, prepare
 from core.errors import ToolscriptError
 
 
@@ -18,5 +19,6 @@ class Command(BaseCommand):
             prepare(self.stdout.write)
         except ToolscriptError as exc:
             raise CommandError(exc.message) from None
-        if password := admin_password():
-            self.stdout.write(f"Admin login: {ADMIN} / {password}")
+        except OperationalError as exc:
+            raise CommandError(f"The database is not reachable: {exc}") from None
+        self.stdout.write(f"Admin login: {admin_login()}")

@@ -10,9 +10,10 @@ from typing import IO, Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError
 
 from config.postgres import EmbeddedPostgres, PostgresError
-from config.startup import ADMIN, admin_password, base_url, environment, prepare, programs
+from config.startup import admin_login, base_url, environment, prepare, programs
 from config.supervisor import GaveUp, Supervisor
 from core.errors import ToolscriptError
 
@@ -32,16 +33,18 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         folder = settings.DATA_DIR
-        (folder / "logs").mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         with only_one(folder / "up.lock"):
             refuse_taken_port(settings.HOST, settings.PORT)
             postgres: EmbeddedPostgres | None = settings.EMBEDDED_POSTGRES
             started = self._start_postgres(postgres)
             try:
                 prepare(self.say)
-                self._run()
+                self._run(postgres)
             except ToolscriptError as exc:
                 raise CommandError(exc.message) from None
+            except OperationalError as exc:
+                raise CommandError(f"The database is not reachable: {exc}") from None
             finally:
                 if postgres is not None and started:
                     postgres.stop()
@@ -58,18 +61,27 @@ class Command(BaseCommand):
             raise CommandError(str(exc)) from None
         return True
 
-    def _run(self) -> None:
+    def _run(self, postgres: EmbeddedPostgres | None) -> None:
         supervisor = Supervisor(programs(), environment(), self.say)
         supervisor.start()
         try:
             if self._wait_until_ready(supervisor):
-                self.say(banner(admin_password()))
-            supervisor.watch()
+                self.say(banner(admin_login()))
+            supervisor.watch(lambda: self._revive(postgres))
         except GaveUp as exc:
             raise CommandError(str(exc)) from None
         finally:
             self.say("Stopping …")
             supervisor.stop()
+
+    def _revive(self, postgres: EmbeddedPostgres | None) -> None:
+        if postgres is not None and not postgres.is_running():
+            self.say(f"Postgres ended; its log is {postgres.log}")
+            try:
+                postgres.start()
+                self.say("Postgres started again.")
+            except PostgresError as exc:
+                self.say(str(exc))
 
     def _wait_until_ready(self, supervisor: Supervisor) -> bool:
         deadline = time.monotonic() + READY_SECONDS
@@ -114,9 +126,8 @@ def refuse_taken_port(host: str, port: int) -> None:
             raise CommandError(f"{host}:{port} cannot be used ({exc.strerror}). Try: make up PORT=8001") from None
 
 
-def banner(password: str | None) -> str:
+def banner(login: str) -> str:
     url = base_url()
-    login = f"{ADMIN} / {password}" if password else "your own"
     return f"""
 Toolscript is ready.
 

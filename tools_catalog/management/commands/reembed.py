@@ -1,5 +1,6 @@
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -16,10 +17,13 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--model", help="the model to switch to (default: TOOLSCRIPT_EMBEDDING_MODEL)")
+        parser.add_argument(
+            "--model", help="default: TOOLSCRIPT_EMBEDDING_MODEL, else the live one"
+        )
         parser.add_argument("--drop-old", action="store_true", help="then delete the vectors of all other models")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        refuse_switching_back(options["model"])
         try:
             with index_progress() as report:
                 space = index_refresh(options["model"], report)
@@ -30,6 +34,15 @@ class Command(BaseCommand):
         if options["drop_old"]:
             spaces_drop_others(space)
         self.stdout.write(f"Live: {space.model}, {space.dim} dimensions.")
+
+
+def refuse_switching_back(model: str | None) -> None:
+    configured = settings.TOOLSCRIPT_EMBEDDING_MODEL
+    if model and configured and model != configured:
+        raise CommandError(
+            f"TOOLSCRIPT_EMBEDDING_MODEL is {configured}, and the worker would soon switch back to it. "
+            "Set it to the new model (or to nothing) for all processes, then run this without --model."
+        )
 
 
 class index_progress:  # noqa: N801 - used as a function

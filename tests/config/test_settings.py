@@ -1,0 +1,71 @@
+"""Settings fail loudly at the start, in one line."""
+
+from pathlib import Path
+
+import pytest
+
+from config import env
+from tests.processes import environment, free_port, manage
+
+
+@pytest.mark.parametrize(
+    ("read", "raw"),
+    [
+        (lambda: env.integer("X_TEST", 5, 1, 10), "11"),
+        (lambda: env.integer("X_TEST", 5, 1, 10), "five"),
+        (lambda: env.seconds("X_TEST", 5), "-1"),
+        (lambda: env.seconds("X_TEST", 5), "nan"),
+        (lambda: env.flag("X_TEST", default=True), "perhaps"),
+        (lambda: env.choice("X_TEST", "a", ("a", "b")), "c"),
+    ],
+)
+def test_a_bad_value_is_named_with_what_would_be_good(monkeypatch: pytest.MonkeyPatch, read: object, raw: str) -> None:
+    monkeypatch.setattr(env, "DECLARED", {})
+    monkeypatch.setenv("X_TEST", raw)
+    with pytest.raises(env.SettingError, match=f"X_TEST='{raw}' is not valid"):
+        read()  # type: ignore[operator]
+
+
+def test_blank_counts_as_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(env, "DECLARED", {})
+    monkeypatch.setenv("X_TEST", "  ")
+    assert env.integer("X_TEST", 5, 1, 10) == 5
+    assert env.words("X_TEST", ("a",)) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"PORT": "99999"}, "PORT='99999' is not valid"),
+        ({"DATABASE_URL": "mysql://localhost/x"}, "DATABASE_URL must start with postgresql://"),
+        ({"DATABASE_URL": "nonsense"}, "DATABASE_URL"),
+        ({"TOOLSCRIPT_PRODUCTION": "true"}, "TOOLSCRIPT_SECRET_KEY must be set"),
+    ],
+)
+def test_the_process_does_not_start_and_says_why(tmp_path: Path, values: dict[str, str], says: str) -> None:
+    done = manage("check", env=environment({"TOOLSCRIPT_DATA_DIR": str(tmp_path), **values}))
+    assert done.returncode != 0
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["up", "prepare"])
+def test_a_database_that_is_away_is_said_without_a_trace(tmp_path: Path, command: str) -> None:
+    url = f"postgresql://nobody@127.0.0.1:{free_port()}/nothing"
+    values = {"TOOLSCRIPT_DATA_DIR": str(tmp_path), "DATABASE_URL": url, "PORT": str(free_port())}
+    done = manage(command, env=environment(values))
+    assert done.returncode != 0
+    assert "The database is not reachable" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_secret_key_is_made_once_and_kept_private(tmp_path: Path) -> None:
+    folder = environment({"TOOLSCRIPT_DATA_DIR": str(tmp_path)})
+    keys = {
+        manage(
+            "shell", "-v", "0", "-c", "from django.conf import settings; print(settings.SECRET_KEY)", env=folder
+        ).stdout
+        for _ in range(2)
+    }
+    assert len(keys) == 1
+    assert (tmp_path / "secret_key").stat().st_mode & 0o777 == 0o600
