@@ -111,7 +111,7 @@ CELERY_BEAT_SCHEDULE = {
 TOOLSCRIPT_EMBEDDING_MODEL = env.text("TOOLSCRIPT_EMBEDDING_MODEL")
 EMBEDDING_OPTIONS = EmbeddingOptions(
     models_dir=DATA_DIR / "models",
-    threads=env.integer("TOOLSCRIPT_EMBEDDING_THREADS", 2, 1, 64),
+    threads=env.integer("TOOLSCRIPT_EMBEDDING_THREADS", 1, 1, 64),
     timeout=env.seconds("TOOLSCRIPT_EMBEDDING_TIMEOUT", 5.0, 0.05, 60),
     openai_base_url=env.text("OPENAI_BASE_URL"),
     openai_api_key=env.text("OPENAI_API_KEY"),
@@ -121,12 +121,13 @@ QUERY_CACHE_SIZE = env.integer("TOOLSCRIPT_QUERY_CACHE_SIZE", 2000, 0, 1_000_000
 INDEX_BUILDERS = ["tools_catalog.services.tool_index", "skills.services.skill_index"]
 
 # --- Search -----------------------------------------------------------------------------------------------
+# The three that become Postgres time-outs are equal, so that no statement has to set another one first.
 SEARCH_TIMEOUTS = {
     "request": env.seconds("TOOLSCRIPT_REQUEST_TIMEOUT", 9.0, 0.1, 60),
     "embedding": EMBEDDING_OPTIONS.timeout,
-    "skills": env.seconds("TOOLSCRIPT_SKILL_TIMEOUT", 1.0, 0.01, 60),
-    "tools": env.seconds("TOOLSCRIPT_TOOL_TIMEOUT", 3.0, 0.01, 60),
-    "schemas": env.seconds("TOOLSCRIPT_SCHEMA_TIMEOUT", 1.0, 0.01, 60),
+    "skills": env.seconds("TOOLSCRIPT_SKILL_TIMEOUT", 2.0, 0.01, 60),
+    "tools": env.seconds("TOOLSCRIPT_TOOL_TIMEOUT", 2.0, 0.01, 60),
+    "schemas": env.seconds("TOOLSCRIPT_SCHEMA_TIMEOUT", 2.0, 0.01, 60),
 }
 SKILL_CACHE_SECONDS = env.seconds("TOOLSCRIPT_SKILL_CACHE_SECONDS", 0.5, 0, 60)
 

@@ -17,13 +17,13 @@ class Cached(Generic[T]):
 
     def get(self) -> T:
         entry = self._entry
-        if entry is not None and time.monotonic() < entry[0]:
-            return entry[1]
-        with self._lock:
-            entry = self._entry
-            if entry is not None and time.monotonic() < entry[0]:
-                return entry[1]
-            self._entry = None
-            value = self._load()
-            self._entry = (time.monotonic() + self._seconds(), value)
-            return value
+        if entry is None or not self._fresh(entry):
+            with self._lock:
+                entry = self._entry
+                if entry is None or not self._fresh(entry):
+                    self._entry = None
+                    entry = self._entry = (time.monotonic(), self._load())
+        return entry[1]
+
+    def _fresh(self, entry: tuple[float, T]) -> bool:
+        return time.monotonic() - entry[0] < self._seconds()

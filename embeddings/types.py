@@ -14,7 +14,7 @@ Vectors = npt.NDArray[np.float32]
 @dataclass(frozen=True, slots=True)
 class EmbeddingOptions:
     models_dir: Path
-    threads: int = 2
+    threads: int = 1
     timeout: float = 5.0
     openai_base_url: str = ""
     openai_api_key: str = ""

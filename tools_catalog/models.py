@@ -137,7 +137,8 @@ class ToolVector(models.Model):
                 name="tool_vector_primary_is_member",
             ),
         ]
-        indexes = [GinIndex(fields=["skill_ids"], name="tool_vector_skill_ids")]
+        # Without fastupdate: a search would have to read the whole list of entries that wait to be sorted in.
+        indexes = [GinIndex(fields=["skill_ids"], name="tool_vector_skill_ids", fastupdate=False)]
 
     def __str__(self) -> str:
         return str(self.tool_id)

@@ -134,7 +134,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='toolvector',
-            index=django.contrib.postgres.indexes.GinIndex(fields=['skill_ids'], name='tool_vector_skill_ids'),
+            index=django.contrib.postgres.indexes.GinIndex(fastupdate=False, fields=['skill_ids'], name='tool_vector_skill_ids'),
         ),
         migrations.AddConstraint(
             model_name='toolvector',

@@ -33,15 +33,17 @@ def index_refresh(model: str | None = None, progress: Progress = silent) -> Embe
 
 
 def _refresh(space: EmbeddingSpace, progress: Progress) -> EmbeddingSpace:
-    for builder in builders():
-        _build(builder, space, progress)
+    if any([_build(builder, space, progress) for builder in builders()]):
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE mcp_unified_search")  # a plan made for an empty table is slow for minutes
     space.refresh_from_db()
     if not space.is_live:
         space_go_live(space)
     return space
 
 
-def _build(builder: ModuleType, space: EmbeddingSpace, progress: Progress) -> None:
+def _build(builder: ModuleType, space: EmbeddingSpace, progress: Progress) -> bool:
+    """Whether there was anything to build."""
     total = builder.stale(space)
     done = 0
 
@@ -52,6 +54,7 @@ def _build(builder: ModuleType, space: EmbeddingSpace, progress: Progress) -> No
 
     progress(builder.LABEL, 0, total)
     builder.build(space, advance)
+    return done > 0
 
 
 def builders() -> list[ModuleType]:

@@ -17,9 +17,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--model", help="default: TOOLSCRIPT_EMBEDDING_MODEL, else the live one"
-        )
+        parser.add_argument("--model", help="default: TOOLSCRIPT_EMBEDDING_MODEL, else the live one")
         parser.add_argument("--drop-old", action="store_true", help="then delete the vectors of all other models")
 
     def handle(self, *args: Any, **options: Any) -> None:

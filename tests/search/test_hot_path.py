@@ -1,0 +1,45 @@
+"""A search costs two statements at most: the protocol is written down by libpq itself and counted."""
+
+import json
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from core import db
+from tools_catalog.models import Tool
+
+EXECUTIONS = ("\tExecute\t", "\tQuery\t")
+
+
+def search(**fields: object) -> int:
+    body = json.dumps({"query": "create a calendar event", **fields})
+    return Client().post("/api/v1/search", body, content_type="application/json").status_code
+
+
+@pytest.mark.parametrize(
+    ("fields", "statements"),
+    [
+        ({}, 2),
+        ({"strategy": "direct"}, 2),
+        ({"strategy": "hybrid"}, 2),
+        ({"include_schemas": False}, 1),
+        ({"tool_threshold": 1}, 1),
+    ],
+)
+def test_statements_of_one_search(
+    world: dict[str, Tool], settings: Settings, tmp_path: Path, fields: dict[str, object], statements: int
+) -> None:
+    settings.SKILL_CACHE_SECONDS = 0
+    search(**fields)  # forgets the world of the test before
+    settings.SKILL_CACHE_SECONDS = 60
+    assert search(**fields) == 200
+    held = db._local.held
+    assert held is not None
+    with (tmp_path / "trace").open("w") as trace:
+        held.conn.pgconn.trace(trace.fileno())
+        search(**fields)
+        held.conn.pgconn.untrace()
+    lines = (tmp_path / "trace").read_text().splitlines()
+    assert sum(any(mark in line for mark in EXECUTIONS) for line in lines) == statements, lines
