@@ -33,7 +33,8 @@ def index_refresh(model: str | None = None, progress: Progress = silent) -> Embe
 
 
 def _refresh(space: EmbeddingSpace, progress: Progress) -> EmbeddingSpace:
-    if any([_build(builder, space, progress) for builder in builders()]):
+    built = [_build(builder, space, progress) for builder in builders()]
+    if any(built):
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE mcp_unified_search")  # a plan made for an empty table is slow for minutes
     space.refresh_from_db()
