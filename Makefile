@@ -8,6 +8,8 @@ VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --quiet
 PY := $(VENV)/bin/python
 TESTS ?=
+# TORCH=1 also installs torch, for the tests that need it (sentence-transformers, training): about 1 GB.
+TORCH ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help up test lint bench clean
@@ -30,10 +32,15 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	@$(PIP) install -c constraints.txt -e '.[dev,otel]'
 	@touch $@
 
+$(VENV)/.installed-torch: $(VENV)/.installed-dev
+	@echo "Installing torch …"
+	@$(PIP) install -c constraints.txt -e '.[st,train]'
+	@touch $@
+
 up: $(VENV)/.installed
 	@exec $(PY) manage.py up
 
-test: $(VENV)/.installed-dev
+test: $(VENV)/.installed-dev $(if $(TORCH),$(VENV)/.installed-torch)
 	@$(PY) -m pytest -n 2 --dist loadfile $(TESTS)
 
 lint: $(VENV)/.installed-dev

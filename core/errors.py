@@ -3,7 +3,6 @@
 ToolscriptError             code, http_status, retryable
 ├── BadRequest              400  the body cannot be read at all
 ├── ValidationFailed        422  it can be read, but breaks a rule
-├── NotFound                404
 ├── Conflict                409
 ├── UpstreamError           502  a service we depend on answered badly
 │   └── EmbeddingFailed          the embedding model is away or broken
@@ -35,11 +34,6 @@ class BadRequest(ToolscriptError):
 class ValidationFailed(ToolscriptError):
     code = "VALIDATION_ERROR"
     http_status = 422
-
-
-class NotFound(ToolscriptError):
-    code = "NOT_FOUND"
-    http_status = 404
 
 
 class Conflict(ToolscriptError):

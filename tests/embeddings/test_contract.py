@@ -1,6 +1,7 @@
-"""What every embedder must do, whichever it is. A new one joins by a line in `SPECS`."""
+"""What every embedder must do, whichever it is. A new one joins by a line in `PARAMS`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -8,10 +9,8 @@ import pytest
 
 from embeddings import registry
 from embeddings.types import Embedder, EmbeddingOptions
-from tests.embeddings import tiny_onnx
+from tests.embeddings import tiny_onnx, tiny_transformer
 from tests.openai_server import EmbeddingServer, embedding_server
-
-Make = Callable[[Path, EmbeddingServer], tuple[str, EmbeddingOptions]]
 
 
 def shipped(tmp_path: Path, server: EmbeddingServer) -> tuple[str, EmbeddingOptions]:
@@ -31,10 +30,19 @@ def openai(tmp_path: Path, server: EmbeddingServer) -> tuple[str, EmbeddingOptio
     return "openai:words", EmbeddingOptions(tmp_path, openai_base_url=server.url)
 
 
-SPECS: list[Make] = [shipped, folder, named, openai]
+def sentence_transformer(tmp_path: Path, server: EmbeddingServer) -> tuple[str, EmbeddingOptions]:
+    tiny_transformer.build(tmp_path / "tiny")
+    return "st:tiny", EmbeddingOptions(tmp_path)
 
 
-@pytest.fixture(params=SPECS, ids=lambda make: make.__name__)
+needs_torch = pytest.mark.skipif(find_spec("sentence_transformers") is None, reason="there is no sentence-transformers")
+PARAMS = [shipped, folder, named, openai, pytest.param(sentence_transformer, marks=needs_torch)]
+
+# torch and transformers warn about their own future at import.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+
+
+@pytest.fixture(params=PARAMS, ids=["shipped", "folder", "named", "openai", "sentence_transformer"])
 def embedder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Embedder]:
     with embedding_server() as server:
         yield registry.load(*request.param(tmp_path, server))

@@ -15,7 +15,7 @@ DIM = 8
 def build(folder: Path, *, pooled: bool = False, token_types: bool = True) -> Path:
     """A model that looks each token up in a table: last_hidden_state, or its mean if `pooled`."""
     folder.mkdir(parents=True)
-    _tokenizer().save(str(folder / "tokenizer.json"))
+    tokenizer().save(str(folder / "tokenizer.json"))
     table = np.random.default_rng(1).normal(size=(len(WORDS), DIM)).astype(np.float32)
     nodes = [helper.make_node("Gather", ["table", "input_ids"], ["hidden"])]
     shape: list[str | int] = ["batch", "length", DIM]
@@ -42,11 +42,11 @@ def add_pooling(folder: Path, *, cls: bool) -> None:
     (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": cls}))
 
 
-def _tokenizer() -> Tokenizer:
-    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.Lowercase()
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.post_processor = processors.TemplateProcessing(
+def tokenizer() -> Tokenizer:
+    made = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    made.normalizer = normalizers.Lowercase()
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    made.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
-    return tokenizer
+    return made
