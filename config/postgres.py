@@ -81,7 +81,8 @@ class EmbeddedPostgres:
     def is_running(self) -> bool:
         try:
             pid = int((self.pgdata / "postmaster.pid").read_text().split()[0])
-            return "postgres" in psutil.Process(pid).name()
+            process = psutil.Process(pid)
+            return "postgres" in process.name() and process.status() != psutil.STATUS_ZOMBIE
         except (OSError, ValueError, IndexError, psutil.NoSuchProcess):
             return False
 

@@ -4,8 +4,8 @@ import ctypes
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,7 +50,7 @@ class Supervisor:
         self.stopping = False
 
     def start(self) -> None:
-        _adopt_orphans()
+        adopt_orphans(True)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._on_signal)
         for program in self._programs:
@@ -108,9 +108,19 @@ class Supervisor:
         self._say(f"{program.name} started again.")
 
 
-def _adopt_orphans() -> None:
-    """Linux: the children of a program that dies become ours, so that we can end them."""
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+def adopt_orphans(adopt: bool) -> None:
+    """Linux: whether the children of a program that dies become ours, so that we can end them."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, int(adopt))
+
+
+@contextmanager
+def leaving_daemons_alone() -> Iterator[None]:
+    """What is started in here and goes on by itself is nobody's orphan."""
+    adopt_orphans(False)
+    try:
+        yield
+    finally:
+        adopt_orphans(True)
 
 
 def _end_with_parent() -> None:

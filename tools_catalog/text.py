@@ -10,12 +10,13 @@ from tools_catalog.types import ToolSpec
 
 TEXT_VERSION = "t1"
 
-_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SEPARATORS = re.compile(r"[_\-./\s]+")
 
 
 def split_name(name: str) -> str:
-    """`readFile`, `read_file` and `read-file` are the same words."""
-    return " ".join(_WORD.findall(name)).lower() or name
+    """`readFile` becomes `read File`, `read_file` and `read-file` become `read file`. (The model ignores case.)"""
+    return " ".join(_SEPARATORS.sub(" ", _CAMEL.sub(" ", name)).split())
 
 
 def parameter_names(input_schema: Any) -> list[str]:
@@ -23,9 +24,11 @@ def parameter_names(input_schema: Any) -> list[str]:
     return [str(name) for name in properties] if isinstance(properties, Mapping) else []
 
 
-def tool_text(server: str, name: str, description: str, input_schema: Any) -> str:
-    parameters = " ".join(split_name(p) for p in parameter_names(input_schema))
-    return f"{split_name(server)}: {split_name(name)}. {description} {parameters}".strip()
+def tool_text(server: str, name: str, description: str, parameters: Iterable[str]) -> str:
+    """The shipped model is trained on exactly this text: `training` builds its pairs with this function."""
+    head = f"{server}: " if server else ""
+    words = " ".join(split_name(parameter) for parameter in parameters)
+    return " ".join(f"{head}{split_name(name)}. {description} {words}".split())
 
 
 def content_hash(spec: ToolSpec) -> str:

@@ -176,6 +176,7 @@ def test_postgres_killed_under_load_is_started_again(service: Service) -> None:
     last_failure = max(at for at, status, _ in seen if status == 503)
     print(f"\nrecovered {max(0.0, last_failure - back):.2f} s after Postgres was back ({len(seen)} requests)")
     assert service.program("granian").pid == web
+    assert postmaster().pid not in {child.pid for child in service.children()}  # or it would count as an orphan
 
 
 def test_metrics_gather_all_web_processes(service: Service) -> None:

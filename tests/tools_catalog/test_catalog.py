@@ -11,7 +11,7 @@ from tests.world import Entry, make_skill, make_tools, spec_of
 from tools_catalog.models import EmbeddingSpace, Server, Tool, ToolEmbedding, ToolVector
 from tools_catalog.services.catalog import server_upsert, tools_upsert
 from tools_catalog.services.reindex import index_refresh
-from tools_catalog.text import content_hash, split_name, tool_text
+from tools_catalog.text import content_hash, parameter_names, split_name, tool_text
 from tools_catalog.types import ServerSpec, ToolSpec
 
 EVENT = Entry("create_event", "Create a calendar event.", ())
@@ -119,12 +119,14 @@ class TestText:
         ("name", "words"),
         [
             ("read_file", "read file"),
-            ("readFile", "read file"),
+            ("readFile", "read File"),
             ("read-file", "read file"),
-            ("HTTPServerURL", "http server url"),
-            ("list2items", "list 2 items"),
+            ("HTTPServerURL", "HTTP Server URL"),
+            ("list2items", "list2items"),
+            ("getUser_byID-v2", "get User by ID v2"),
+            ("a.b/c  d", "a b c d"),
             ("日程_create", "日程 create"),
-            ("___", "___"),
+            ("___", ""),
         ],
     )
     def test_names_are_split_into_words(self, name: str, words: str) -> None:
@@ -132,12 +134,12 @@ class TestText:
 
     def test_the_text_holds_server_name_description_and_parameters(self) -> None:
         schema = {"type": "object", "properties": {"startTime": {}, "end_time": {}}}
-        text = tool_text("my-calendar", "createEvent", "Create an event.", schema)
-        assert text == "my calendar: create event. Create an event. start time end time"
+        text = tool_text("my-calendar", "createEvent", "Create\n an event.", parameter_names(schema))
+        assert text == "my-calendar: create Event. Create an event. start Time end time"
 
     @pytest.mark.parametrize("schema", [None, [], "text", {"properties": None}, {"properties": []}, True])
     def test_odd_schemas_have_no_parameters(self, schema: Any) -> None:
-        assert tool_text("s", "t", "d", schema) == "s: t. d"
+        assert parameter_names(schema) == []
 
     @given(st.text(), st.dictionaries(st.text(), st.integers() | st.text()))
     def test_the_hash_ignores_the_order_of_keys_and_nothing_else(self, text: str, values: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from embeddings.types import Embedder, Kind, Vectors, unit
 from tools_catalog.models import EmbeddingSpace, Tool, ToolEmbedding, ToolVector
 from tools_catalog.services.spaces import embedder_for
-from tools_catalog.text import part_key, tool_text
+from tools_catalog.text import parameter_names, part_key, tool_text
 
 LABEL = "tools"
 BATCH = 32
@@ -67,7 +67,7 @@ def _vectors(space: EmbeddingSpace, embedder: Embedder, tools: list[Tool]) -> li
     result = []
     for tool in tools:
         parts: dict[str, tuple[str, Vectors]] = {}
-        text = tool_text(tool.server.name, tool.name, tool.description, tool.input_schema)
+        text = tool_text(tool.server.name, tool.name, tool.description, parameter_names(tool.input_schema))
         sources: list[tuple[str, list[str], Kind]] = [
             ("text", [text], "document"),
             ("requests", tool.requests, "query"),

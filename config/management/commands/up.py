@@ -14,7 +14,7 @@ from django.db import OperationalError
 
 from config.postgres import EmbeddedPostgres, PostgresError
 from config.startup import admin_login, base_url, environment, prepare, programs
-from config.supervisor import GaveUp, Supervisor
+from config.supervisor import GaveUp, Supervisor, leaving_daemons_alone
 from core.errors import ToolscriptError
 
 READY_SECONDS = 60
@@ -78,7 +78,8 @@ class Command(BaseCommand):
         if postgres is not None and not postgres.is_running():
             self.say(f"Postgres ended; its log is {postgres.log}")
             try:
-                postgres.start()
+                with leaving_daemons_alone():
+                    postgres.start()
                 self.say("Postgres started again.")
             except PostgresError as exc:
                 self.say(str(exc))
