@@ -5,7 +5,7 @@
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
-PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --quiet
+PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --quiet --quiet
 PY := $(VENV)/bin/python
 TESTS ?=
 # TORCH=1 also installs torch, for the tests that need it (sentence-transformers, training): about 1 GB.

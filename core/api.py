@@ -51,8 +51,10 @@ def error_response(error: ToolscriptError) -> HttpResponse:
 def validated(serializer_class: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:
     """The validated values, or a ValidationFailed that names every bad field."""
     serializer = _validator(serializer_class)
-    if isinstance(data, Mapping):
-        refuse_unknown(data.keys(), serializer.fields.keys())
+    if not isinstance(data, Mapping):
+        message = "A JSON object is expected."
+        raise ValidationFailed(f"body: {message}", {"fields": {"body": [message]}})
+    refuse_unknown(data.keys(), serializer.fields.keys())
     try:
         values: dict[str, Any] = serializer.run_validation(data)
     except exceptions.ValidationError as exc:
