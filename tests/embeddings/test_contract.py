@@ -26,6 +26,10 @@ def named(tmp_path: Path, server: EmbeddingServer) -> tuple[str, EmbeddingOption
     return "Xenova/bge-small-en-v1.5", EmbeddingOptions(tmp_path / "models")
 
 
+def carried(tmp_path: Path, server: EmbeddingServer) -> tuple[str, EmbeddingOptions]:
+    return "all-MiniLM-L6-v2", EmbeddingOptions(tmp_path)
+
+
 def openai(tmp_path: Path, server: EmbeddingServer) -> tuple[str, EmbeddingOptions]:
     return "openai:words", EmbeddingOptions(tmp_path, openai_base_url=server.url)
 
@@ -36,13 +40,13 @@ def sentence_transformer(tmp_path: Path, server: EmbeddingServer) -> tuple[str, 
 
 
 needs_torch = pytest.mark.skipif(find_spec("sentence_transformers") is None, reason="there is no sentence-transformers")
-PARAMS = [shipped, folder, named, openai, pytest.param(sentence_transformer, marks=needs_torch)]
+PARAMS = [shipped, folder, named, carried, openai, pytest.param(sentence_transformer, marks=needs_torch)]
 
 # torch and transformers warn about their own future at import.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 
 
-@pytest.fixture(params=PARAMS, ids=["shipped", "folder", "named", "openai", "sentence_transformer"])
+@pytest.fixture(params=PARAMS, ids=["shipped", "folder", "named", "carried", "openai", "sentence_transformer"])
 def embedder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Embedder]:
     with embedding_server() as server:
         yield registry.load(*request.param(tmp_path, server))

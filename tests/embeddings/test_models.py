@@ -60,7 +60,6 @@ def test_a_damaged_shipped_file_is_refused(tmp_path: Path, monkeypatch: pytest.M
     ("spec", "says"),
     [
         ("no-such-model", "is not on this machine"),
-        ("all-MiniLM-L6-v2", "toolscript\\[minilm\\]"),
         ("onnx:/no/such/folder", "There is no folder"),
         ("martian:model", "names no embedding model"),
         ("../../etc", "is not on this machine"),
@@ -69,6 +68,12 @@ def test_a_damaged_shipped_file_is_refused(tmp_path: Path, monkeypatch: pytest.M
 def test_a_model_that_is_not_there_says_what_to_do(tmp_path: Path, spec: str, says: str) -> None:
     with pytest.raises(EmbeddingFailed, match=says):
         registry.load(spec, options(tmp_path))
+
+
+def test_a_model_that_a_package_carries_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(onnx_model.CARRIED, "some-model", ("no_such_package", "x", "toolscript[some]"))
+    with pytest.raises(EmbeddingFailed, match=r"install toolscript\[some\]"):
+        registry.load("some-model", options(tmp_path))
 
 
 def test_a_folder_without_model_or_tokenizer_is_refused(tmp_path: Path) -> None:
