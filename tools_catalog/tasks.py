@@ -1,5 +1,5 @@
 import structlog
-from celery import shared_task
+from celery import Task, shared_task
 from kombu.exceptions import OperationalError
 
 from tools_catalog.services.reindex import index_refresh
@@ -7,14 +7,15 @@ from tools_catalog.services.reindex import index_refresh
 log = structlog.get_logger("toolscript.tasks")
 
 
-@shared_task(time_limit=3600, soft_time_limit=3500)
-def refresh_index() -> None:
+@shared_task(bind=True, time_limit=3600, soft_time_limit=3500, max_retries=600)
+def refresh_index(self: Task[[], None]) -> None:
     """Embeds what is new or changed. Safe to call at any time and from anywhere: it takes up whatever is stale."""
     space = index_refresh()
     if space is None:
+        # The run under way may have looked past what this one was asked for.
         log.info("index.busy")
-    else:
-        log.info("index.refreshed", model=space.model, space=space.pk)
+        raise self.retry(countdown=1)
+    log.info("index.refreshed", model=space.model, space=space.pk)
 
 
 def request_refresh() -> None:

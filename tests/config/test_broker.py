@@ -15,6 +15,7 @@ from django.db import connection
 from tests.processes import ROOT, environment, eventually, free_port, manage
 from tests.world import Entry, make_tools
 from tools_catalog.models import ToolVector
+from tools_catalog.services.reindex import LOCK
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -94,6 +95,23 @@ def test_a_worker_that_is_killed_loses_nothing(env: dict[str, str], tmp_path: Pa
         ask_for_refresh(env)
         assert eventually(lambda: len(embedded()) == 120, 60), log.read_text()
     assert ToolVector.objects.count() == 120
+
+
+def test_a_task_that_finds_another_at_work_comes_back(env: dict[str, str], tmp_path: Path) -> None:
+    make_tools(Entry("create_event", "Create a calendar event.", ()))
+    log = tmp_path / "worker.log"
+    other = connection.copy()
+    try:
+        with other.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+        ask_for_refresh(env)
+        with worker(env, log):
+            assert eventually(lambda: "index.busy" in log.read_text(), 40), log.read_text()
+            assert embedded() == set()
+            other.close()
+            assert eventually(lambda: embedded() == {"create_event"}, 40), log.read_text()
+    finally:
+        other.close()
 
 
 def kill_family(pid: int) -> None:
