@@ -15,8 +15,8 @@ from django.core.management import call_command
 from config.supervisor import Program
 from skills.services.starter import demo_catalog_create, starter_skills_create
 from tools_catalog.management.commands.reembed import index_progress
-from tools_catalog.models import EmbeddingSpace
 from tools_catalog.services.reindex import index_refresh
+from tools_catalog.services.spaces import index_usable
 
 ADMIN = "admin"
 LOG_BYTES = 20_000_000
@@ -30,7 +30,7 @@ def prepare(say: Callable[[str], None]) -> None:
         say(f"Starter skills: {count}")
     if settings.DEMO and (count := demo_catalog_create()):
         say(f"Demo catalogue: {count} tools")
-    if not EmbeddingSpace.objects.filter(is_live=True).exists():
+    if not index_usable():
         with index_progress() as report:
             index_refresh(progress=report)
 

@@ -19,6 +19,7 @@ from core.errors import DatabaseUnavailable, QueryFailed, QueryTimeout
 Row = tuple[Any, ...]
 Connection = psycopg.Connection[Row]
 CONNECT_TIMEOUT = 2
+NETWORK_TIMEOUT_MS = 5000
 OPTIONS = "-c default_transaction_read_only=on -c jit=off -c application_name=toolscript-search"
 
 
@@ -75,10 +76,12 @@ def _execute(sql: LiteralString, params: Sequence[Any] | Mapping[str, Any], time
 def _connection() -> _Held:
     if _local.held is None or _local.held.conn.closed:
         params = connections["default"].get_connection_params()
-        for key in ("context", "cursor_factory", "prepare_threshold", "options", "pool"):
+        for key in ("context", "cursor_factory", "prepare_threshold", "pool"):
             params.pop(key, None)
         params.setdefault("connect_timeout", CONNECT_TIMEOUT)
-        conn: Connection = psycopg.connect(**params, options=OPTIONS, autocommit=True)
+        params.setdefault("tcp_user_timeout", NETWORK_TIMEOUT_MS)
+        options = f"{params.pop('options', '')} {OPTIONS}"
+        conn: Connection = psycopg.connect(**params, options=options, autocommit=True)
         held = _Held(conn)
         _opened.add(conn)
         register_vector(conn)

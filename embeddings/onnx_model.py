@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ class OnnxEmbedder:
         self.fingerprint = _verify([model, tokenizer], sums)
         self._prefix = BGE_PREFIX if "bge-" in folder.name.lower() else ""
         self._pooling = _pooling(folder)
-        self._tokenizer = Tokenizer.from_file(str(tokenizer))
+        self._tokenizer = self._loaded(lambda: Tokenizer.from_file(str(tokenizer)), tokenizer)
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS)
         session = SessionOptions()
@@ -42,9 +43,18 @@ class OnnxEmbedder:
         session.log_severity_level = 3
         # Threads that spin between requests take the cores that Postgres and the web server need.
         session.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._session = InferenceSession(str(model), session, providers=["CPUExecutionProvider"])
+        self._session = self._loaded(
+            lambda: InferenceSession(str(model), session, providers=["CPUExecutionProvider"]), model
+        )
         self._inputs = {i.name for i in self._session.get_inputs()}
         self.dim: int = int(self._embed("dimension").shape[0])
+
+    @staticmethod
+    def _loaded(load: Callable[[], Any], file: Path) -> Any:
+        try:
+            return load()
+        except Exception as exc:  # neither library has an error of its own for a bad file
+            raise EmbeddingFailed(f"{file} cannot be loaded: {exc}") from exc
 
     def embed_batch(self, texts: list[str], *, kind: Kind) -> Vectors:
         # One text a run: with dynamic int8 the scales, and so the vectors, depend on what shares the batch.
@@ -58,7 +68,10 @@ class OnnxEmbedder:
         ids = np.array([encoded.ids], dtype=np.int64)
         mask = np.array([encoded.attention_mask], dtype=np.int64)
         feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        output = self._session.run(None, {k: v for k, v in feed.items() if k in self._inputs})[0]
+        try:
+            output = self._session.run(None, {k: v for k, v in feed.items() if k in self._inputs})[0]
+        except Exception as exc:  # the runtime's errors have no base of their own
+            raise EmbeddingFailed(f"The model {self.name} failed: {type(exc).__name__}.") from exc
         return np.asarray(self._pool(output), dtype=np.float32)
 
     def _pool(self, output: Any) -> Any:

@@ -8,6 +8,9 @@ from core.errors import EmbeddingFailed
 from embeddings.types import EmbeddingOptions, Kind, Vectors, unit
 
 BATCH = 64
+MAX_CHARACTERS = 8000
+"""Services refuse a text over their limit of tokens (8,192 with OpenAI) instead of cutting it."""
+DOCUMENT_TIMEOUT = 60.0
 
 
 class OpenAIEmbedder:
@@ -20,9 +23,9 @@ class OpenAIEmbedder:
         self._client = openai.OpenAI(
             base_url=options.openai_base_url or None,
             api_key=options.openai_api_key or "none",
-            timeout=options.timeout,
             max_retries=0,
         )
+        self._timeout = options.timeout
         self._model = model
         self.name = f"openai:{model}"
         self.fingerprint = hashlib.sha256(f"{self._client.base_url}|{model}".encode()).hexdigest()[:16]
@@ -32,18 +35,22 @@ class OpenAIEmbedder:
     def dim(self) -> int:
         """Asked of the service when first needed: loading a model must not wait for a network."""
         if self._dim is None:
-            self._dim = int(self._request(["dimension"]).shape[1])
+            self._dim = int(self._request(["dimension"], self._timeout).shape[1])
         return self._dim
 
     def embed_batch(self, texts: list[str], *, kind: Kind) -> Vectors:
-        parts = [self._request(texts[i : i + BATCH]) for i in range(0, len(texts), BATCH)]
+        timeout = self._timeout if kind == "query" else max(self._timeout, DOCUMENT_TIMEOUT)
+        parts = [self._request(texts[i : i + BATCH], timeout) for i in range(0, len(texts), BATCH)]
         return np.concatenate(parts) if parts else np.empty((0, self.dim), dtype=np.float32)
 
-    def _request(self, texts: list[str]) -> Vectors:
+    def _request(self, texts: list[str], timeout: float) -> Vectors:
         import openai
 
         try:
-            answer = self._client.embeddings.create(model=self._model, input=texts, encoding_format="float")
+            cut = [text[:MAX_CHARACTERS] for text in texts]
+            answer = self._client.embeddings.create(
+                model=self._model, input=cut, encoding_format="float", timeout=timeout
+            )
             rows = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
             vectors = np.array(rows, dtype=np.float32)
         except openai.OpenAIError as exc:

@@ -28,7 +28,10 @@ class SentenceTransformerEmbedder:
 
     def embed_batch(self, texts: list[str], *, kind: Kind) -> Vectors:
         prefix = self._prefix if kind == "query" else ""
-        encoded = self._model.encode([prefix + text for text in texts], convert_to_numpy=True, show_progress_bar=False)
+        try:
+            encoded = self._model.encode([prefix + t for t in texts], convert_to_numpy=True, show_progress_bar=False)
+        except RuntimeError as exc:
+            raise EmbeddingFailed(f"The model {self.name} failed: {exc}") from exc
         return unit(encoded.reshape(len(texts), self.dim))
 
 

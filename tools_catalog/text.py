@@ -54,5 +54,5 @@ def part_key(text: str | list[str]) -> str:
 
 
 def _digest(value: Any) -> str:
-    canonical = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=dict)
+    canonical = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=dict)
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()

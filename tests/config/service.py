@@ -31,6 +31,11 @@ class Service:
         return EmbeddedPostgres(self.folder)
 
     def start(self) -> None:
+        self.launch()
+        assert eventually(lambda: "Ctrl-C stops everything" in self.said() or self.ended(), 90), self.said()
+        assert not self.ended(), self.said()
+
+    def launch(self) -> None:
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "manage.py", "up"],
@@ -40,8 +45,6 @@ class Service:
                 stderr=output,
                 start_new_session=True,
             )
-        assert eventually(lambda: "Ctrl-C stops everything" in self.said() or self.ended(), 90), self.said()
-        assert not self.ended(), self.said()
 
     def said(self) -> str:
         return self.output.read_text(errors="replace")

@@ -6,6 +6,7 @@ from pytest_django import Settings
 
 from config.startup import LOG_BYTES, admin_login, base_url, prepare, programs
 from tools_catalog.models import EmbeddingSpace, Tool
+from tools_catalog.services.spaces import index_usable
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -48,6 +49,15 @@ def test_an_empty_database_is_filled_once() -> None:
     said.clear()
     prepare(said.append)
     assert said == []
+
+
+def test_an_index_made_with_other_weights_is_built_again_before_the_start(settings: Settings) -> None:
+    settings.DEMO = False
+    prepare(lambda text: None)
+    EmbeddingSpace.objects.update(fingerprint="of weights that are gone")
+    assert not index_usable()
+    prepare(lambda text: None)
+    assert index_usable()
 
 
 def test_the_demo_can_be_left_out(settings: Settings) -> None:

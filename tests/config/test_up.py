@@ -215,3 +215,16 @@ def test_when_it_is_killed_its_programs_end_too_and_the_next_start_works(service
     assert answers(service)
     assert service.stop() == 0
     assert not service.postgres.is_running()
+
+
+def test_sigterm_while_it_prepares_leaves_nothing_running(tmp_path: Path) -> None:
+    service = Service(tmp_path / "data")
+    try:
+        service.launch()
+        assert eventually(lambda: "Starter skills" in service.said(), 60), service.said()
+        assert service.stop(signal.SIGTERM) == 0
+        assert "Stopped." in service.said()
+        assert not service.postgres.is_running()
+    finally:
+        service.http.close()
+        service.postgres.stop("immediate")

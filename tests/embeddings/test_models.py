@@ -8,6 +8,7 @@ import pytest
 
 from core.errors import EmbeddingFailed
 from embeddings import onnx_model, registry
+from embeddings.openai_api import MAX_CHARACTERS
 from embeddings.queries import QueryVectors
 from embeddings.types import EmbeddingOptions, unit
 from tests.embeddings import tiny_onnx
@@ -83,6 +84,19 @@ def test_a_folder_without_model_or_tokenizer_is_refused(tmp_path: Path) -> None:
     (tiny_onnx.build(tmp_path / "half") / "tokenizer.json").unlink()
     with pytest.raises(EmbeddingFailed, match=r"no tokenizer\.json"):
         registry.load(f"onnx:{tmp_path / 'half'}", options(tmp_path))
+
+
+@pytest.mark.parametrize("file", ["tokenizer.json", "model.onnx"])
+def test_a_file_that_is_no_model_is_one_kind_of_error(tmp_path: Path, file: str) -> None:
+    (tiny_onnx.build(tmp_path / "bad") / file).write_text("{}")
+    with pytest.raises(EmbeddingFailed, match="cannot be loaded"):
+        registry.load(f"onnx:{tmp_path / 'bad'}", options(tmp_path))
+
+
+def test_long_texts_are_cut_for_the_service(tmp_path: Path) -> None:
+    with embedding_server() as server:
+        registry.load("openai:words", options(tmp_path, server.url)).embed_batch(["x" * 50_000], kind="document")
+        assert len(server.requests[0]["input"][0]) == MAX_CHARACTERS
 
 
 def test_a_model_is_loaded_once(tmp_path: Path) -> None:

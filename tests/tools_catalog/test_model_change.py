@@ -11,9 +11,11 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from pytest_django import Settings
 
+from core.errors import EmbeddingFailed
 from tests.conftest import Api, names
 from tests.embeddings import tiny_onnx
 from tests.openai_server import EmbeddingServer, embedding_server
+from tests.world import Entry, make_tools
 from tools_catalog.models import EmbeddingSpace, Tool, ToolVector
 from tools_catalog.services.reindex import LOCK, index_refresh
 
@@ -122,3 +124,16 @@ def test_a_model_against_the_setting_is_refused(settings: Settings) -> None:
     settings.TOOLSCRIPT_EMBEDDING_MODEL = "toolscript-minilm"
     with pytest.raises(CommandError, match="would soon switch back"):
         call_command("reembed", "--model", "openai:words")
+
+
+@pytest.mark.parametrize("wanted", ["openai:words", "no-such-model"])
+def test_the_live_index_stays_fresh_while_another_model_cannot_be_built(
+    api: Api, other_model: EmbeddingServer, settings: Settings, wanted: str
+) -> None:
+    other_model.mode = "fail"
+    settings.TOOLSCRIPT_EMBEDDING_MODEL = wanted
+    make_tools(Entry("brew_tea", "Brew a pot of green tea.", (), server="gamma"))
+    with pytest.raises(EmbeddingFailed):
+        index_refresh()
+    assert live() == "toolscript-minilm"
+    assert names(api.tools("brew a pot of green tea"))[0] == "brew_tea"

@@ -28,7 +28,7 @@ def server_upsert(spec: ServerSpec, *, tenant: Tenant | None = None) -> tuple[Se
 
 @transaction.atomic
 def tools_upsert(server: Server, specs: tuple[ToolSpec, ...]) -> UpsertReport:
-    """Takes items in as published. What is the same as before costs no write."""
+    """Takes items in as published. What is the same as before costs no write; what was switched off stays off."""
     known = {(t.type, t.name): t for t in Tool.objects.select_for_update().filter(server=server)}
     created, changed = [], []
     for spec in specs:
@@ -36,7 +36,7 @@ def tools_upsert(server: Server, specs: tuple[ToolSpec, ...]) -> UpsertReport:
         digest = content_hash(spec)
         if tool is None:
             created.append(_filled(Tool(server=server, type=spec.type, name=spec.name), spec, server, digest))
-        elif tool.content_hash != digest or tool.requests != list(spec.requests) or not tool.is_active:
+        elif tool.content_hash != digest or tool.requests != list(spec.requests):
             changed.append(_filled(tool, spec, server, digest))
     Tool.objects.bulk_create(created)
     for tool in changed:
@@ -54,7 +54,6 @@ def _filled(tool: Tool, spec: ToolSpec, server: Server, digest: str) -> Tool:
     tool.requests = list(spec.requests)
     tool.content_hash = digest
     tool.index_key = index_key(server.name, spec.name, spec.description, spec.input_schema, spec.requests)
-    tool.is_active = True
     return tool
 
 

@@ -4,12 +4,15 @@ from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 
+import structlog
 from django.conf import settings
 from django.db import connection
 
+from core.errors import EmbeddingFailed
 from tools_catalog.models import EmbeddingSpace
 from tools_catalog.services.spaces import model_wanted, space_for, space_go_live
 
+log = structlog.get_logger("toolscript.index")
 LOCK = 0x746F6F6C  # any constant that nobody else uses as an advisory lock
 
 Progress = Callable[[str, int, int], None]
@@ -27,7 +30,15 @@ def index_refresh(model: str | None = None, progress: Progress = silent) -> Embe
         if not cursor.fetchone()[0]:
             return None
         try:
-            return _refresh(space_for(model or model_wanted()), progress)
+            live = EmbeddingSpace.objects.filter(is_live=True).first()
+            try:
+                space = space_for(model or model_wanted())
+            except EmbeddingFailed:
+                _keep_fresh(live)
+                raise
+            if live != space:
+                _keep_fresh(live)
+            return _refresh(space, progress)
         finally:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
 
@@ -41,6 +52,15 @@ def _refresh(space: EmbeddingSpace, progress: Progress) -> EmbeddingSpace:
     if not space.is_live:
         space_go_live(space)
     return space
+
+
+def _keep_fresh(live: EmbeddingSpace | None) -> None:
+    """What is searched now stays up to date while, or although not, another model is built."""
+    try:
+        for builder in builders() if live else []:
+            builder.build(live, lambda count: None)
+    except EmbeddingFailed as exc:
+        log.warning("index.live_not_refreshed", error=exc.message)
 
 
 def _build(builder: ModuleType, space: EmbeddingSpace, progress: Progress) -> bool:

@@ -45,6 +45,15 @@ def embedder_for(space: EmbeddingSpace | Space) -> Embedder:
     return embedder
 
 
+def index_usable() -> bool:
+    """Whether there is a live index, and the model it was built with is still on this machine."""
+    live = EmbeddingSpace.objects.filter(is_live=True).first()
+    try:
+        return live is not None and embedder_for(live) is not None
+    except EmbeddingFailed:
+        return False
+
+
 @transaction.atomic
 def space_go_live(space: EmbeddingSpace) -> None:
     EmbeddingSpace.objects.select_for_update().filter(is_live=True).exclude(pk=space.pk).update(is_live=False)

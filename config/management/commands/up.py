@@ -1,6 +1,7 @@
 """`manage.py up`: everything on one machine, in the foreground."""
 
 import fcntl
+import signal
 import socket
 import time
 import urllib.error
@@ -37,36 +38,40 @@ class Command(BaseCommand):
         with only_one(folder / "up.lock"):
             refuse_taken_port(settings.HOST, settings.PORT)
             postgres: EmbeddedPostgres | None = settings.EMBEDDED_POSTGRES
-            started = self._start_postgres(postgres)
+            for number in (signal.SIGTERM, signal.SIGHUP):  # until the supervisor takes them over
+                signal.signal(number, signal.default_int_handler)
             try:
+                self._start_postgres(postgres)
                 prepare(self.say)
                 self._run(postgres)
+            except KeyboardInterrupt:
+                self.say("Interrupted.")
             except ToolscriptError as exc:
                 raise CommandError(exc.message) from None
             except OperationalError as exc:
                 raise CommandError(f"The database is not reachable: {exc}") from None
             finally:
-                if postgres is not None and started:
+                if postgres is not None:
                     postgres.stop()
             self.say("Stopped.")
 
-    def _start_postgres(self, postgres: EmbeddedPostgres | None) -> bool:
+    def _start_postgres(self, postgres: EmbeddedPostgres | None) -> None:
         if postgres is None:
             self.say("Database: DATABASE_URL")
-            return False
+            return
         self.say(f"Database: embedded Postgres in {postgres.home}")
         try:
             postgres.start()
         except PostgresError as exc:
             raise CommandError(str(exc)) from None
-        return True
 
     def _run(self, postgres: EmbeddedPostgres | None) -> None:
         supervisor = Supervisor(programs(), environment(), self.say)
         supervisor.start()
         try:
+            login = admin_login()
             if self._wait_until_ready(supervisor):
-                self.say(banner(admin_login()))
+                self.say(banner(login))
             supervisor.watch(lambda: self._revive(postgres))
         except GaveUp as exc:
             raise CommandError(str(exc)) from None
@@ -86,10 +91,11 @@ class Command(BaseCommand):
 
     def _wait_until_ready(self, supervisor: Supervisor) -> bool:
         deadline = time.monotonic() + READY_SECONDS
+        local = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy leads to this machine
         while time.monotonic() < deadline and not supervisor.stopping:
             supervisor.check()
             try:
-                with urllib.request.urlopen(f"{base_url()}/ready", timeout=5):  # noqa: S310 - our own address
+                with local.open(f"{base_url()}/ready", timeout=5):
                     return True
             except (urllib.error.URLError, OSError):
                 time.sleep(0.1)

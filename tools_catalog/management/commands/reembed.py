@@ -1,3 +1,4 @@
+import time
 from typing import Any
 
 from django.conf import settings
@@ -30,6 +31,8 @@ class Command(BaseCommand):
         if space is None:
             raise CommandError("Another process is building the index. Try again when it is done.")
         if options["drop_old"]:
+            # Searches that are under way, or do not know of the change yet, still read the old vectors.
+            time.sleep(settings.SKILL_CACHE_SECONDS + settings.SEARCH_TIMEOUTS["tools"])
             spaces_drop_others(space)
         self.stdout.write(f"Live: {space.model}, {space.dim} dimensions.")
 
