@@ -13,14 +13,33 @@ from typing import Any, LiteralString
 import psycopg
 from django.db import connections
 from pgvector.psycopg import register_vector
+from psycopg.abc import RV, PQGen
+from psycopg.pq import TransactionStatus
 
 from core.errors import DatabaseUnavailable, QueryFailed, QueryTimeout
 
 Row = tuple[Any, ...]
-Connection = psycopg.Connection[Row]
 CONNECT_TIMEOUT = 2
 NETWORK_TIMEOUT_MS = 5000
+GRACE = 0.5
 OPTIONS = "-c default_transaction_read_only=on -c jit=off -c application_name=toolscript-search"
+
+
+class Connection(psycopg.Connection[Row]):
+    """Waits for an answer a little longer than the server may take, then gives the connection up.
+
+    Postgres keeps the time-out of a statement itself, unless it is frozen or out of reach.
+    """
+
+    patience: float = 5.0
+
+    def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
+        try:
+            return super().wait(gen, interval, self.patience if timeout is None else timeout)
+        except psycopg.OperationalError:
+            if self.pgconn.transaction_status == TransactionStatus.ACTIVE:  # the statement is still under way
+                self.pgconn.finish()
+            raise
 
 
 class _Held:
@@ -61,6 +80,7 @@ def _execute(sql: LiteralString, params: Sequence[Any] | Mapping[str, Any], time
     timeout_ms = max(1, round(timeout * 1000))
     try:
         held = _connection()
+        held.conn.patience = timeout + GRACE
         if held.timeout_ms != timeout_ms:
             held.conn.execute(f"SET statement_timeout = {timeout_ms}")
             held.timeout_ms = timeout_ms
@@ -81,7 +101,7 @@ def _connection() -> _Held:
         params.setdefault("connect_timeout", CONNECT_TIMEOUT)
         params.setdefault("tcp_user_timeout", NETWORK_TIMEOUT_MS)
         options = f"{params.pop('options', '')} {OPTIONS}"
-        conn: Connection = psycopg.connect(**params, options=options, autocommit=True)
+        conn = Connection.connect(**params, options=options, autocommit=True)
         held = _Held(conn)
         _opened.add(conn)
         register_vector(conn)
