@@ -1,7 +1,6 @@
 """Helpers for tests that start real processes."""
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -10,12 +9,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN = ("DATABASE_URL", "REDIS_URL", "PORT", "PROMETHEUS_MULTIPROC_DIR", "OPENAI_API_KEY", "OPENAI_BASE_URL")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def environment(values: Mapping[str, str]) -> dict[str, str]:

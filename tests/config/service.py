@@ -13,8 +13,9 @@ from typing import Any
 import httpx2
 import psutil
 
+from benchmarks.service import free_port
 from config.postgres import EmbeddedPostgres
-from tests.processes import ROOT, environment, eventually, free_port
+from tests.processes import ROOT, environment, eventually
 
 
 class Service:

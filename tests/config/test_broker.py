@@ -12,7 +12,8 @@ from urllib.parse import quote
 import pytest
 from django.db import connection
 
-from tests.processes import ROOT, environment, eventually, free_port, manage
+from benchmarks.service import free_port
+from tests.processes import ROOT, environment, eventually, manage
 from tests.world import Entry, make_tools
 from tools_catalog.models import ToolVector
 from tools_catalog.services.reindex import LOCK

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.service import free_port
 from config import env
-from tests.processes import environment, free_port, manage
+from tests.processes import environment, manage
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,14 @@ class TestUpsert:
         assert (report.created, report.changed, report.unchanged) == (0, 0, 1)
         assert Tool.objects.get().updated_at == tool.updated_at
 
+    def test_the_same_server_costs_no_write_either(self) -> None:
+        first, _ = server_upsert(ServerSpec("alpha", "Alpha", "The first."))
+        again, _ = server_upsert(ServerSpec("alpha", "Alpha", "The first."))
+        assert again.updated_at == first.updated_at
+        changed, _ = server_upsert(ServerSpec("alpha", "Alpha", "The second."))
+        assert changed.updated_at > first.updated_at
+        assert Server.objects.get().description == "The second."
+
     def test_a_changed_definition_is_taken_over(self) -> None:
         tool = make_tools(EVENT)["create_event"]
         report = tools_upsert(tool.server, (ToolSpec("tool", "create_event", "Another description."),))

@@ -20,9 +20,11 @@ class UpsertReport:
 
 @transaction.atomic
 def server_upsert(spec: ServerSpec, *, tenant: Tenant | None = None) -> tuple[Server, UpsertReport]:
-    server, _ = Server.objects.update_or_create(
-        tenant=tenant, name=spec.name, defaults={"title": spec.title, "description": spec.description}
-    )
+    texts = {"title": spec.title, "description": spec.description}
+    server, created = Server.objects.select_for_update().get_or_create(tenant=tenant, name=spec.name, defaults=texts)
+    if not created and (server.title, server.description) != (spec.title, spec.description):
+        server.title, server.description = spec.title, spec.description
+        server.save(update_fields=[*texts, "updated_at"])
     return server, tools_upsert(server, spec.items)
 
 
