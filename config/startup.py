@@ -79,6 +79,8 @@ def environment() -> dict[str, str]:
         "PROMETHEUS_MULTIPROC_DIR": str(metrics),
         "PYTHONPATH": str(settings.BASE_DIR),
         "PYTHONUNBUFFERED": "1",
+        # Celery then ends at once instead of waiting for its tasks: whatever they leave is taken up again.
+        "REMAP_SIGTERM": "SIGQUIT",
     }
 
 

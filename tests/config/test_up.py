@@ -209,7 +209,7 @@ def test_when_it_is_killed_its_programs_end_too_and_the_next_start_works(service
     service.start()
     family = [p for p in service.children() if "postgres" not in p.name()]
     service.stop(signal.SIGKILL)
-    _, alive = psutil.wait_procs(family, timeout=20)
+    _, alive = psutil.wait_procs(family, timeout=60)
     assert alive == []
     service.start()
     assert answers(service)
