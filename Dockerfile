@@ -4,9 +4,13 @@ ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1 TOOLSCRIPT_D
 RUN useradd --create-home --uid 1000 toolscript && mkdir /data && chown toolscript /data
 WORKDIR /app
 COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY cli cli
 COPY config config
 COPY core core
 COPY embeddings embeddings
+COPY knowledge knowledge
+COPY llm llm
+COPY mcp_endpoint mcp_endpoint
 COPY tenants tenants
 COPY tools_catalog tools_catalog
 COPY skills skills

@@ -2,10 +2,15 @@
 
 ToolscriptError             code, http_status, retryable
 ├── BadRequest              400  the body cannot be read at all
-├── ValidationFailed        422  it can be read, but breaks a rule
+├── Unauthorized            401  who is asking is not known
+├── Forbidden               403  it is known, and may not
+├── NotFound                404
 ├── Conflict                409
+├── ValidationFailed        422  it can be read, but breaks a rule
+├── RateLimited             429  try again later
 ├── UpstreamError           502  a service we depend on answered badly
-│   └── EmbeddingFailed          the embedding model is away or broken
+│   ├── EmbeddingFailed          the embedding model is away or broken
+│   └── UpstreamTimeout     504  it did not answer in time
 └── NotReady                503  try again soon
     ├── DatabaseUnavailable
     └── QueryFailed              one statement failed; the database itself answers
@@ -36,9 +41,30 @@ class ValidationFailed(ToolscriptError):
     http_status = 422
 
 
+class Unauthorized(ToolscriptError):
+    code = "UNAUTHORIZED"
+    http_status = 401
+
+
+class Forbidden(ToolscriptError):
+    code = "FORBIDDEN"
+    http_status = 403
+
+
+class NotFound(ToolscriptError):
+    code = "NOT_FOUND"
+    http_status = 404
+
+
 class Conflict(ToolscriptError):
     code = "CONFLICT"
     http_status = 409
+
+
+class RateLimited(ToolscriptError):
+    code = "RATE_LIMITED"
+    http_status = 429
+    retryable = True
 
 
 class UpstreamError(ToolscriptError):
@@ -49,6 +75,10 @@ class UpstreamError(ToolscriptError):
 
 class EmbeddingFailed(UpstreamError):
     pass
+
+
+class UpstreamTimeout(UpstreamError):
+    http_status = 504
 
 
 class NotReady(ToolscriptError):

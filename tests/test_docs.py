@@ -18,7 +18,19 @@ from tests.processes import ROOT
 
 DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS.glob("*.md")])
-PACKAGES = ("config", "core", "embeddings", "search", "skills", "tenants", "tools_catalog")
+PACKAGES = (
+    "cli",
+    "config",
+    "core",
+    "embeddings",
+    "knowledge",
+    "llm",
+    "mcp_endpoint",
+    "search",
+    "skills",
+    "tenants",
+    "tools_catalog",
+)
 
 NOT_IN_THE_SCHEMA = {"GET /metrics", "GET /api/schema", "GET /api/docs"}
 """Text for Prometheus, and the description itself."""

@@ -7,7 +7,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 # Top floor first. Packages on one floor do not know each other.
-FLOORS = [["config"], ["search"], ["skills"], ["tools_catalog"], ["tenants"], ["embeddings"], ["core"]]
+FLOORS = [
+    ["config"],
+    ["cli"],
+    ["mcp_endpoint"],
+    ["knowledge"],
+    ["search"],
+    ["skills"],
+    ["tools_catalog"],
+    ["tenants"],
+    ["embeddings", "llm"],
+    ["core"],
+]
 LEVEL = {package: len(FLOORS) - i for i, floor in enumerate(FLOORS) for package in floor}
 
 # Inside an app, from the entry points down.

@@ -2,10 +2,12 @@ import math
 from typing import LiteralString
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from core import db
 from core.cached import Cached
 from embeddings.types import Vectors
+from tools_catalog.models import Tool
 from tools_catalog.types import Space, ToolHit, ToolHits, ToolSchemas
 
 DIGITS = 4
@@ -103,3 +105,8 @@ def _hit(row: db.Row) -> ToolHit:
 def tool_schemas(tool_ids: list[int], *, timeout: float) -> dict[int, ToolSchemas]:
     rows = db.fetch(SCHEMAS, {"ids": tool_ids}, timeout=timeout)
     return {row[0]: ToolSchemas(*row[1:]) for row in rows}
+
+
+def tools_served() -> QuerySet[Tool]:
+    """What agents may see: every list, search and call looks at these and no others."""
+    return Tool.objects.filter(is_active=True, server__is_active=True)
