@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from training.joined import draw_partners, join
 from training.pairs import Row
 from training.recipe import Recipe
 
@@ -21,6 +22,7 @@ class Batch:
     tools: Ints  # tool of each request
     candidates: Ints  # those tools, then the mined ones
     texts: list[str]  # of the candidates
+    partners: list[Ints]  # tools of the further needs in each request
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,22 @@ def epoch_batches(pairs: Pairs, recipe: Recipe, mined: Ints | None, draw: np.ran
         if mined is not None and recipe.hard_negatives:
             candidates = np.concatenate([tools, _draw_mined(mined[places], recipe.hard_negatives, draw)])
         texts = [_shown_text(pairs.rows[tool], recipe.short_share, draw) for tool in candidates]
-        yield Batch([pairs.requests[place] for place in places], tools, candidates, texts)
+        joined = draw_partners(len(places), recipe.joined_share, draw)
+        requests = [
+            join([pairs.requests[places[one]] for one in [place, *others]], draw)
+            if others
+            else pairs.requests[places[place]]
+            for place, others in enumerate(joined)
+        ]
+        yield Batch(requests, tools, candidates, texts, [tools[others] for others in joined])
 
 
-def false_negatives(tools: Ints, candidates: Ints, twins: Bools) -> Bools:
+def false_negatives(batch: Batch, twins: Bools) -> Bools:
     """True where a candidate must not count against a request; its own tool (the diagonal) always counts."""
-    mask = twins[tools][:, candidates]
+    mask = twins[batch.tools][:, batch.candidates]
+    for place, others in enumerate(batch.partners):
+        for other in others:
+            mask[place] |= twins[other][batch.candidates]
     np.fill_diagonal(mask, False)
     return mask
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 class Recipe:
     epochs: int = 3
     batch: int = 256
-    learning_rate: float = 1e-4
+    learning_rate: float = 2e-4
     warmup: float = 0.1
     weight_decay: float = 0.01
     scale: float = 30.0  # inverse temperature of the contrastive loss
@@ -21,12 +21,15 @@ class Recipe:
     hard_from_epoch: int = 1
     hard_ceiling: float = 0.95  # a mined tool scoring above this share of the right one may be right itself
     twin_similarity: float = 0.95  # tools this alike are never negatives of each other
+    joined_share: float = 0.15  # how often a request is joined with others of the batch into one of several needs
+    freeze_words: bool = True  # keep the base's word embeddings, so that words never trained on stay where they are
+    layer_decay: float = 1.0  # the learning rate of each layer is this share of the one above it
     anchor_weight: float = 0.0  # pull towards the base model's vectors on general prose
     anchor_batch: int = 256
     prose: int = 4000  # texts of general prose, for the anchor and for settling into int8
     prose_pairs: int = 2000  # sections of general prose that are trained on, asked for by their headings
-    mix: float = 0.7  # share of the trained weights; the rest is the base's
-    seeds: tuple[int, ...] = (11, 12)  # trained apart, then averaged
+    mix: float = 0.75  # share of the trained weights; the rest is the base's
+    seeds: tuple[int, ...] = (11, 12, 13, 14)  # trained apart, then averaged
     extra: bool = True  # use training/data/requests_extra.jsonl
     dropout: float = 0.0
     rounding_steps: int = 300  # quantisation-aware steps after mixing
@@ -46,6 +49,8 @@ FIRST_RECIPE = Recipe(
     learning_rate=2e-4,
     block_share=0.0,
     hard_negatives=0,
+    joined_share=0.0,
+    freeze_words=False,
     prose_pairs=0,
     mix=0.65,
     seeds=(11,),

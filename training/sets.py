@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from training.data import PUBLIC_SETS, RetrievalSet, read_public_set
 from training.documents import documents_set
 from training.folds import VALIDATION_FOLD
+from training.joined import join
 from training.pairs import Row
 from training.texts import Tool, tool_text
 
@@ -26,7 +29,7 @@ def reported_sets(bench: Path, rows: Sequence[Row], sources: Path | None) -> lis
 def validation_sets(rows: Sequence[Row], sources: Path | None) -> list[RetrievalSet]:
     kinds = [kind for kind in ("mcp", "fictional", "metatool") if any(row.served.source == kind for row in rows)]
     chosen = [requests_set(rows, kind, lambda fold: fold == VALIDATION_FOLD) for kind in kinds]
-    return [*chosen, documents_set("validation", sources)]
+    return [*chosen, joined_set(chosen[0]), documents_set("validation", sources)]
 
 
 def public_set(bench: Path, name: str) -> RetrievalSet:
@@ -61,6 +64,18 @@ def requests_set(rows: Sequence[Row], source: str, wanted: Callable[[int], bool]
         golds=tuple(gold for _, gold, _ in asked),
         groups=tuple(fold for _, _, fold in asked),
     )
+
+
+def joined_set(single: RetrievalSet, seed: int = 5) -> RetrievalSet:
+    """Two or three requests in one, each of which should find its own tool."""
+    draw = np.random.default_rng(seed)
+    order = draw.permutation(len(single.queries)).tolist()
+    queries, golds = [], []
+    while len(order) >= 3:
+        parts = [order.pop() for _ in range(2 + int(draw.integers(2)))]
+        queries.append(join([single.queries[part] for part in parts], draw))
+        golds.append(frozenset().union(*(single.golds[part] for part in parts)))
+    return RetrievalSet("joined", single.documents, tuple(queries), tuple(golds))
 
 
 def _canonical(tool: Tool) -> tuple[str, str]:

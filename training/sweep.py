@@ -24,7 +24,7 @@ from training.train import Bench, prepare, settle_into_int8, train_seed
 if TYPE_CHECKING:
     from training.encoder import Weights
 
-MIXES = (0.65, 0.8)
+MIXES = (0.65, 0.75, 0.85)
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,7 @@ def _step_loss(bench: Bench, encoder: Encoder, batch: Batch, twins: Bools, recip
     with torch.autocast(bench.device, dtype=torch.bfloat16, enabled=bench.device == "cuda"):
         requests = encode_sorted(encoder, bench, batch.requests)
         tools = encode_sorted(encoder, bench, batch.texts)
-    masked = torch.from_numpy(false_negatives(batch.tools, batch.candidates, twins)).to(bench.device)
+    masked = torch.from_numpy(false_negatives(batch, twins)).to(bench.device)
     logits = (recipe.scale * requests.float() @ tools.float().T).masked_fill(masked, -1e4)
     right = torch.arange(len(batch.requests), device=bench.device)
     square = logits[:, : len(batch.requests)].T
@@ -194,19 +194,33 @@ def _step_loss(bench: Bench, encoder: Encoder, batch: Batch, twins: Bools, recip
 def _optimiser(weights: Weights, recipe: Recipe, steps: int) -> tuple[Any, Any]:
     import torch
 
-    matrices = [value for value in weights.values() if value.ndim > 1]
-    vectors = [value for value in weights.values() if value.ndim <= 1]
-    groups = [
-        {"params": matrices, "weight_decay": recipe.weight_decay},
-        {"params": vectors, "weight_decay": 0.0},
-    ]
-    optimiser = torch.optim.AdamW(groups, lr=recipe.learning_rate)
+    groups: dict[tuple[int, bool], list[torch.Tensor]] = {}
+    for name, value in weights.items():
+        if not (recipe.freeze_words and "word_embeddings" in name):
+            groups.setdefault((depth(name), value.ndim > 1), []).append(value)
+    top = max(level for level, _ in groups)
+    optimiser = torch.optim.AdamW(
+        [
+            {
+                "params": values,
+                "weight_decay": recipe.weight_decay if matrix else 0.0,
+                "lr": recipe.learning_rate * recipe.layer_decay ** (top - level),
+            }
+            for (level, matrix), values in groups.items()
+        ]
+    )
     warm = max(1, round(recipe.warmup * steps))
 
     def pace(step: int) -> float:
         return (step + 1) / warm if step < warm else max(0.0, (steps - step) / max(1, steps - warm))
 
     return optimiser, torch.optim.lr_scheduler.LambdaLR(optimiser, pace)
+
+
+def depth(name: str) -> int:
+    """0 for the embeddings, then the layers from the first on."""
+    parts = name.split(".")
+    return int(parts[2]) + 1 if parts[0] == "encoder" else 0
 
 
 def settle_into_int8(bench: Bench, weights: Weights, rows: Sequence[Row], recipe: Recipe, say: Say) -> Weights:
@@ -220,7 +234,9 @@ def settle_into_int8(bench: Bench, weights: Weights, rows: Sequence[Row], recipe
     targets = bench.embed_with(weights)(texts)
     divisors = smoothing_divisors(bench, weights, texts[:: max(1, len(texts) // 2000)])
     student = parameters(weights, bench.device)
-    settings = replace(recipe, learning_rate=recipe.rounding_rate, weight_decay=0.0)
+    settings = replace(
+        recipe, learning_rate=recipe.rounding_rate, weight_decay=0.0, freeze_words=False, layer_decay=1.0
+    )
     optimiser, schedule = _optimiser(student, settings, recipe.rounding_steps)
     far = []
     for step in range(recipe.rounding_steps):

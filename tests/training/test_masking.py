@@ -9,8 +9,9 @@ import numpy.typing as npt
 import pytest
 
 from training.data import Served
+from training.joined import join
 from training.pairs import Row, make_rows, twin_mask
-from training.plan import Pairs, epoch_batches, epoch_order, false_negatives
+from training.plan import Batch, Pairs, epoch_batches, epoch_order, false_negatives
 from training.recipe import Recipe
 from training.texts import Tool
 
@@ -31,16 +32,52 @@ def _apart(texts: Sequence[str]) -> npt.NDArray[np.float32]:
     return np.eye(len(texts), dtype=np.float32)
 
 
+def _batch(tools: npt.NDArray[np.int64], mined: Sequence[int], partners: Sequence[Sequence[int]] = ()) -> Batch:
+    others = [np.array(partner, dtype=np.int64) for partner in partners or [[] for _ in tools]]
+    return Batch([], tools, np.concatenate([tools, np.array(mined, dtype=np.int64)]), [], others)
+
+
 def test_a_tool_is_never_a_negative_of_itself_or_of_its_twin() -> None:
     twins = np.eye(4, dtype=bool)
     twins[0, 3] = twins[3, 0] = True
     tools = np.array([0, 1, 0])
-    mask = false_negatives(tools, np.concatenate([tools, [3, 2]]), twins)
+    mask = false_negatives(_batch(tools, [3, 2]), twins)
     assert mask.tolist() == [
         [False, False, True, True, False],
         [False, False, False, False, False],
         [True, False, False, True, False],
     ]
+
+
+def test_the_further_needs_of_a_joined_request_and_their_twins_do_not_count_against_it() -> None:
+    twins = np.eye(4, dtype=bool)
+    twins[1, 3] = twins[3, 1] = True
+    mask = false_negatives(_batch(np.array([0, 1, 2]), [3], [[1], [], []]), twins)
+    assert mask.tolist() == [[False, True, False, True], [False, False, False, True], [False, False, False, False]]
+
+
+def test_an_epoch_joins_about_the_asked_share_of_requests_and_knows_their_tools() -> None:
+    pairs = Pairs.of(_rows(60))
+    recipe = Recipe(batch=120, joined_share=0.5, hard_negatives=0)
+    [batch] = epoch_batches(pairs, recipe, None, np.random.default_rng(1))
+    joined = [place for place, others in enumerate(batch.partners) if len(others)]
+    assert 40 <= len(joined) <= 80
+    for place in joined:
+        for tool in [batch.tools[place], *batch.partners[place]]:
+            assert any(request.lower() in batch.requests[place].lower() for request in pairs.rows[tool].served.requests)
+
+
+def test_without_joining_requests_stay_as_they_are() -> None:
+    pairs = Pairs.of(_rows())
+    [batch] = epoch_batches(pairs, Recipe(batch=24, joined_share=0.0), None, np.random.default_rng(1))
+    assert sorted(batch.requests) == sorted(pairs.requests)
+
+
+def test_joined_requests_read_as_sentences() -> None:
+    texts = {join(["Show the log.", "I want it shorter"], np.random.default_rng(seed)) for seed in range(40)}
+    assert "Show the log and I want it shorter" in texts
+    assert "I want it shorter, then show the log" in texts
+    assert "I want it shorter. Show the log" in texts
 
 
 def test_tools_with_near_equal_texts_are_twins() -> None:
