@@ -150,7 +150,7 @@ def test_sweep_reports_the_validation_sets_only(paths: Paths, tmp_path: Path) ->
     )
     assert main([*_arguments("sweep", paths), "--grid", str(grid)]) == 0
     lines = [json.loads(line) for line in (paths.out / "sweep.jsonl").read_text().splitlines()]
-    assert {"requests", "fictional", "metatool", "documents", "tools", "run"} == set(lines[0])
+    assert {"requests", "fictional", "metatool", "joined", "documents", "tools", "run"} == set(lines[0])
     assert any(line["run"] == "short int8 settled" for line in lines)
 
 
