@@ -22,6 +22,7 @@ PACKAGES = (
     "cli",
     "config",
     "core",
+    "demo_server",
     "embeddings",
     "knowledge",
     "llm",

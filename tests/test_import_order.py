@@ -17,7 +17,7 @@ FLOORS = [
     ["tools_catalog"],
     ["tenants"],
     ["embeddings", "llm"],
-    ["core"],
+    ["core", "demo_server"],
 ]
 LEVEL = {package: len(FLOORS) - i for i, floor in enumerate(FLOORS) for package in floor}
 
