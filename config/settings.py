@@ -131,6 +131,17 @@ SEARCH_TIMEOUTS = {
 }
 SKILL_CACHE_SECONDS = env.seconds("TOOLSCRIPT_SKILL_CACHE_SECONDS", 0.5, 0, 60)
 
+# --- Gateway and review -----------------------------------------------------------------------------------
+GATEWAY_TIMEOUT = env.seconds("TOOLSCRIPT_CALL_TIMEOUT", 60.0, 0.1, 3600)
+GATEWAY_CONNECT_TIMEOUT = env.seconds("TOOLSCRIPT_CALL_CONNECT_TIMEOUT", 20.0, 0.1, 600)
+GATEWAY_SESSIONS = env.integer("TOOLSCRIPT_CALL_SESSIONS", 32, 1, 10_000)
+GATEWAY_IDLE = env.seconds("TOOLSCRIPT_CALL_IDLE", 300.0, 1, 86_400)
+CONFIRM_DESTRUCTIVE = env.flag("TOOLSCRIPT_CONFIRM_DESTRUCTIVE", default=False)
+CALL_LOG_ARGUMENTS = env.flag("TOOLSCRIPT_CALL_LOG_ARGUMENTS", default=False)
+CALL_LOG_DAYS = env.integer("TOOLSCRIPT_CALL_LOG_DAYS", 90, 1, 36_500)
+REVIEW_CHANGES = env.flag("TOOLSCRIPT_REVIEW_CHANGES", default=False)
+REVIEW_NEW_SERVERS = env.flag("TOOLSCRIPT_REVIEW_NEW_SERVERS", default=False)
+
 # --- Web --------------------------------------------------------------------------------------------------
 TOOLSCRIPT_MAX_BODY_BYTES = env.integer("TOOLSCRIPT_MAX_BODY_BYTES", 1_048_576, 1024, 1_073_741_824)
 WEB_WORKERS = env.integer("TOOLSCRIPT_WEB_WORKERS", 2, 1, 64)

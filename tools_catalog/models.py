@@ -1,13 +1,28 @@
+from datetime import datetime
+
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import F, Q
+from django.utils import timezone
 from pgvector.django import VectorField
 
 from core.jsonfield import OrderedJSONField
 from tenants.models import Tenant
 
 SERVER_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
+
+
+class Review(models.TextChoices):
+    ACCEPTED = "accepted"
+    HELD = "held"
+    REJECTED = "rejected"
+
+
+def accepted_at_first() -> datetime | None:
+    """A new server waits for a person where the setting says so."""
+    return None if settings.REVIEW_NEW_SERVERS else timezone.now()
 
 
 class Server(models.Model):
@@ -17,6 +32,9 @@ class Server(models.Model):
     name = models.CharField(max_length=128)
     title = models.CharField(max_length=255, blank=True)
     description = models.TextField(blank=True)
+    accepted_at = models.DateTimeField(null=True, blank=True, default=accepted_at_first, editable=False)
+    """None: what this server publishes is held until a person accepts the server."""
+    accepted_by = models.CharField(max_length=255, blank=True, editable=False)
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -53,6 +71,8 @@ class Tool(models.Model):
     """Of the definition as published: the same hash means that nothing changed."""
     index_key = models.CharField(max_length=64)
     """Of what the vector is made from: a vector with another key is stale."""
+    review = models.CharField(max_length=16, choices=Review, default=Review.ACCEPTED)
+    """Of the definition as it is now. Only an accepted one is served."""
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -63,10 +83,78 @@ class Tool(models.Model):
             models.UniqueConstraint(fields=["server", "type", "name"], name="tool_name_unique"),
             models.CheckConstraint(condition=Q(type__in=["tool", "prompt", "resource"]), name="tool_type_known"),
             models.CheckConstraint(condition=~Q(name=""), name="tool_name_present"),
+            models.CheckConstraint(condition=Q(review__in=Review.values), name="tool_review_known"),
         ]
+        indexes = [models.Index(fields=["review"], condition=~Q(review="accepted"), name="tool_to_review")]
 
     def __str__(self) -> str:
         return self.name
+
+
+class ToolDefinition(models.Model):
+    """One definition that a tool has or had. They are kept, so that a change can be compared and a decision traced."""
+
+    tool = models.ForeignKey(Tool, models.CASCADE, related_name="definitions")
+    content_hash = models.CharField(max_length=64)
+    description = models.TextField(blank=True)
+    uri = models.TextField(blank=True)
+    input_schema = OrderedJSONField(null=True, blank=True)
+    output_schema = OrderedJSONField(null=True, blank=True)
+    annotations = OrderedJSONField(null=True, blank=True)
+    review = models.CharField(max_length=16, choices=Review)
+    seen_at = models.DateTimeField(auto_now_add=True)
+    published_at = models.DateTimeField(default=timezone.now)
+    """When it last became the one that the server publishes; an old one can come back."""
+    decided_at = models.DateTimeField(null=True, blank=True)
+    decided_by = models.CharField(max_length=255, blank=True)
+    """Empty: nobody was asked."""
+
+    class Meta:
+        ordering = ["-published_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["tool", "content_hash"], name="tool_definition_unique"),
+            models.CheckConstraint(condition=Q(review__in=Review.values), name="tool_definition_review_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tool_id} {self.content_hash[:12]}"
+
+
+class ToolCall(models.Model):
+    """One call through the gateway. Written before the call is sent, so that a crash leaves a trace of it."""
+
+    class Outcome(models.TextChoices):
+        RUNNING = "running", "running, or cut off"
+        OK = "ok", "answered"
+        TOOL_ERROR = "tool_error", "the tool reported an error"
+        REFUSED = "refused", "refused, not sent"
+        FAILED = "failed", "the server failed"
+        TIMED_OUT = "timed_out", "no answer in time"
+
+    tenant = models.ForeignKey(Tenant, models.SET_NULL, null=True, blank=True)
+    caller = models.CharField(max_length=255)
+    tool = models.ForeignKey(Tool, models.SET_NULL, null=True, blank=True, related_name="calls")
+    target = models.CharField(max_length=400)
+    """What was asked for, by name: it outlives the tool."""
+    request_id = models.CharField(max_length=128, blank=True)
+    arguments = OrderedJSONField(null=True, blank=True)
+    started_at = models.DateTimeField(default=timezone.now, db_index=True)
+    duration_ms = models.FloatField(null=True, blank=True)
+    outcome = models.CharField(max_length=16, choices=Outcome, default=Outcome.RUNNING)
+    error_code = models.CharField(max_length=32, blank=True)
+    error = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(outcome__in=["running", "ok", "tool_error", "refused", "failed", "timed_out"]),
+                name="tool_call_outcome_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.target} by {self.caller}"
 
 
 class EmbeddingSpace(models.Model):

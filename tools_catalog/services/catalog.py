@@ -6,6 +6,7 @@ from django.db import transaction
 
 from tenants.models import Tenant
 from tools_catalog.models import Server, Tool
+from tools_catalog.services.review import definitions_take_in
 from tools_catalog.services.tool_index import payload_sync
 from tools_catalog.text import content_hash, index_key
 from tools_catalog.types import ServerSpec, ToolSpec
@@ -43,6 +44,7 @@ def tools_upsert(server: Server, specs: tuple[ToolSpec, ...]) -> UpsertReport:
     Tool.objects.bulk_create(created)
     for tool in changed:
         tool.save()
+    definitions_take_in(server, created + changed, is_first=not known)
     payload_sync([t.pk for t in changed])
     return UpsertReport(len(created), len(changed), len(specs) - len(created) - len(changed))
 
