@@ -30,7 +30,7 @@ LAYERS = [
     ["strategies"],
     ["stages"],
     ["selectors"],
-    ["models", "text", "published"],
+    ["models", "text", "published", "transports"],
     ["types", "apps", "migrations"],
 ]
 LAYER = {name: len(LAYERS) - i for i, layer in enumerate(LAYERS) for name in layer}

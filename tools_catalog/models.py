@@ -11,13 +11,55 @@ SERVER_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 
 
 class Server(models.Model):
-    """An MCP server whose tools are in the catalogue."""
+    """An MCP server whose tools are in the catalogue, and how to reach it. Secrets are references, never values."""
+
+    class Transport(models.TextChoices):
+        NONE = "", "none: imported, cannot be reached"
+        STDIO = "stdio", "stdio: a command on this machine"
+        HTTP = "http", "http: streamable HTTP"
+        SSE = "sse", "sse: HTTP with server-sent events (older servers)"
+
+    class Source(models.TextChoices):
+        FILE = "file", ".toolscript.json"
+        ADMIN = "admin", "admin"
+        IMPORT = "import", "import"
 
     tenant = models.ForeignKey(Tenant, models.CASCADE, null=True, blank=True)
     name = models.CharField(max_length=128)
     title = models.CharField(max_length=255, blank=True)
     description = models.TextField(blank=True)
     is_active = models.BooleanField(default=True)
+    """A curator's switch: nothing else ever changes it."""
+    source = models.CharField(max_length=16, choices=Source, default=Source.IMPORT)
+    removed_at = models.DateTimeField(null=True, blank=True)
+    """Since when it is gone from the file it came from. It is not served then, and comes back with the file."""
+
+    transport = models.CharField(max_length=16, choices=Transport, blank=True, default=Transport.NONE)
+    command = models.TextField(blank=True)
+    args = ArrayField(models.TextField(blank=True), default=list, blank=True)
+    env = OrderedJSONField(default=dict, blank=True)
+    cwd = models.TextField(blank=True)
+    url = models.TextField(blank=True)
+    headers = OrderedJSONField(default=dict, blank=True)
+    include_tools = ArrayField(models.TextField(), default=list, blank=True)
+    exclude_tools = ArrayField(models.TextField(), default=list, blank=True)
+    timeout_seconds = models.FloatField(null=True, blank=True)
+
+    synced_at = models.DateTimeField(null=True, blank=True, editable=False)
+    """The last sync that succeeded."""
+    failed_at = models.DateTimeField(null=True, blank=True, editable=False)
+    failures = models.PositiveIntegerField(default=0, editable=False)
+    """Failed syncs since the last one that succeeded. More than none: its tools are stale."""
+    last_error = models.TextField(blank=True, editable=False)
+    retry_at = models.DateTimeField(null=True, blank=True, editable=False)
+    """A failing server is left alone by the schedule until then."""
+    due_at = models.DateTimeField(null=True, blank=True, editable=False)
+    due_trigger = models.CharField(max_length=16, blank=True, editable=False)
+    """A sync was asked for. Kept here and not only in a message, so that no crash loses it."""
+    protocol = models.CharField(max_length=32, blank=True, editable=False)
+    announces = models.BooleanField(default=False, editable=False)
+    """Whether it says so when its lists change; such a server is listened to."""
+
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -26,10 +68,22 @@ class Server(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["tenant", "name"], nulls_distinct=False, name="server_name_unique"),
             models.CheckConstraint(condition=Q(name__regex=SERVER_NAME), name="server_name_form"),
+            models.CheckConstraint(
+                condition=Q(transport="", command="", url="")
+                | (Q(transport="stdio", url="") & ~Q(command=""))
+                | (Q(transport__in=["http", "sse"], command="") & ~Q(url="")),
+                name="server_transport_complete",
+            ),
+            models.CheckConstraint(condition=Q(source__in=["file", "admin", "import"]), name="server_source_known"),
         ]
+        indexes = [models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="server_due")]
 
     def __str__(self) -> str:
         return self.title or self.name
+
+    @property
+    def is_stale(self) -> bool:
+        return self.failures > 0
 
 
 class Tool(models.Model):
@@ -54,6 +108,9 @@ class Tool(models.Model):
     index_key = models.CharField(max_length=64)
     """Of what the vector is made from: a vector with another key is stale."""
     is_active = models.BooleanField(default=True)
+    """A curator's switch: no sync ever changes it."""
+    missing_since = models.DateTimeField(null=True, blank=True)
+    """Since when its server publishes it no more. It is not served then, and comes back with its assignments."""
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -67,6 +124,55 @@ class Tool(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class SyncRun(models.Model):
+    """One attempt to bring a server's tools up to date."""
+
+    class Trigger(models.TextChoices):
+        START = "start", "start of the service"
+        SCHEDULE = "schedule", "schedule"
+        MANUAL = "manual", "admin"
+        COMMAND = "command", "command line"
+        CHANGE = "change", "announced by the server"
+        RESUME = "resume", "after an interruption"
+        IMPORT = "import", "import"
+
+    class State(models.TextChoices):
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+        INTERRUPTED = "interrupted"
+
+    server = models.ForeignKey(Server, models.CASCADE, related_name="runs")
+    trigger = models.CharField(max_length=16, choices=Trigger)
+    state = models.CharField(max_length=16, choices=State, default=State.RUNNING)
+    stage = models.CharField(max_length=64, blank=True)
+    """What a running sync is doing now."""
+    started_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    seen = models.PositiveIntegerField(default=0)
+    created = models.PositiveIntegerField(default=0)
+    changed = models.PositiveIntegerField(default=0)
+    unchanged = models.PositiveIntegerField(default=0)
+    missing = models.PositiveIntegerField(default=0)
+    returned = models.PositiveIntegerField(default=0)
+    refused = models.PositiveIntegerField(default=0)
+    refusals = OrderedJSONField(default=list, blank=True)
+    """What was kept out: type, name and reason of each."""
+    error = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=["running", "done", "failed", "interrupted"]), name="sync_run_state_known"
+            ),
+            models.UniqueConstraint(fields=["server"], condition=Q(state="running"), name="sync_run_one_at_a_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.server_id} {self.started_at:%Y-%m-%d %H:%M:%S}"
 
 
 class EmbeddingSpace(models.Model):

@@ -30,6 +30,31 @@ class ServerSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Target:
+    """How to reach a server, as it is written down: with references where secrets belong."""
+
+    name: str
+    transport: str
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    protocol: str = ""
+    """The protocol version of the last connection: tells which generation to try first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An item that a server publishes and the catalogue does not take, and why."""
+
+    type: ItemType
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Space:
     """The embedding model whose vectors are searched now."""
 
