@@ -29,8 +29,8 @@ LAYERS = [
     ["services"],
     ["strategies"],
     ["stages"],
-    ["selectors"],
-    ["models", "text", "published"],
+    ["selectors", "sessions"],
+    ["models", "text", "published", "transports", "arguments", "comparison", "inspection"],
     ["types", "apps", "migrations"],
 ]
 LAYER = {name: len(LAYERS) - i for i, layer in enumerate(LAYERS) for name in layer}

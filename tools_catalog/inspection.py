@@ -54,7 +54,7 @@ INSTRUCTIONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         (
             "claims a new role for the reader",
-            r"\b(?:you are now|from now on,? you|act as (?:if you|an? (?:admin|system|root|unrestricted))|pretend (?:to be|you))\b",
+            r"\b(?:you are now|from now on,? you|act as (?:if you|an? (?:admin|root))|pretend (?:to be|you))\b",
         ),
         ("speaks of the system prompt", r"\bsystem (?:prompt|message|instruction)s?\b"),
         (

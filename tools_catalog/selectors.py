@@ -7,8 +7,8 @@ from django.db.models import QuerySet
 from core import db
 from core.cached import Cached
 from embeddings.types import Vectors
-from tools_catalog.models import Tool
-from tools_catalog.types import Space, ToolHit, ToolHits, ToolSchemas
+from tools_catalog.models import Review, Server, Tool
+from tools_catalog.types import Space, Target, ToolHit, ToolHits, ToolSchemas
 
 DIGITS = 4
 
@@ -109,4 +109,29 @@ def tool_schemas(tool_ids: list[int], *, timeout: float) -> dict[int, ToolSchema
 
 def tools_served() -> QuerySet[Tool]:
     """What agents may see: every list, search and call looks at these and no others."""
-    return Tool.objects.filter(is_active=True, server__is_active=True)
+    return Tool.objects.filter(
+        is_active=True,
+        missing_since=None,
+        review=Review.ACCEPTED,
+        server__is_active=True,
+        server__removed_at=None,
+    )
+
+
+def server_target(server: Server) -> Target:
+    return Target(
+        name=server.name,
+        transport=server.transport,
+        command=server.command,
+        args=tuple(server.args),
+        env=server.env,
+        cwd=server.cwd,
+        url=server.url,
+        headers=server.headers,
+        protocol=server.protocol,
+    )
+
+
+def servers_connected() -> QuerySet[Server]:
+    """The servers that a sync asks: active ones that can be reached."""
+    return Server.objects.filter(is_active=True, removed_at=None).exclude(transport="")

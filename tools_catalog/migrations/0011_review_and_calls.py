@@ -3,7 +3,7 @@
 import core.jsonfield
 import django.db.models.deletion
 import django.utils.timezone
-import tools_catalog.models
+import tools_catalog.types
 from django.db import migrations, models
 
 
@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('tenants', '0001_initial'),
-        ('tools_catalog', '0002_vector_storage'),
+        ('tools_catalog', '0003_connections'),
     ]
 
     operations = [
@@ -56,7 +56,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='server',
             name='accepted_at',
-            field=models.DateTimeField(blank=True, default=tools_catalog.models.accepted_at_first, editable=False, null=True),
+            field=models.DateTimeField(blank=True, default=tools_catalog.types.accepted_at_first, editable=False, null=True),
         ),
         migrations.AddField(
             model_name='server',
