@@ -20,6 +20,7 @@ from tools_catalog.transports.diagnosis import Diagnosis
 from tools_catalog.transports.references import Secrets, resolve
 from tools_catalog.transports.streams import Streams
 from tools_catalog.transports.tolerant import Tap, tolerant
+from tools_catalog.transports.watch import Watch, watched
 from tools_catalog.types import Target
 
 CLIENT_INFO = Implementation(name="toolscript", version="1")
@@ -32,6 +33,7 @@ async def connect(
     seconds: float,
     message_handler: MessageHandlerFnT | None = None,
     tap: Tap | None = None,
+    watch: Watch | None = None,
 ) -> AsyncIterator[Client]:
     """Yields a client that has shaken hands. Secrets are read from the environment now, and kept nowhere.
 
@@ -41,10 +43,12 @@ async def connect(
     """
     resolved, secrets = resolve(target)
     diagnosis = Diagnosis()
+    if watch is not None:
+        watch.secrets, watch.diagnosis = secrets, diagnosis
     try:
         async with AsyncExitStack() as stack:
             yield await _connected(
-                stack, resolved, diagnosis, seconds=seconds, message_handler=message_handler, tap=tap
+                stack, resolved, diagnosis, seconds=seconds, message_handler=message_handler, tap=tap, watch=watch
             )
     except ToolscriptError:
         raise
@@ -60,13 +64,14 @@ async def _connected(
     seconds: float,
     message_handler: MessageHandlerFnT | None,
     tap: Tap | None,
+    watch: Watch | None,
 ) -> Client:
     """Both generations: the one that worked last time first. Some servers hang or die when asked in the other."""
     legacy_first = target.protocol in HANDSHAKE_PROTOCOL_VERSIONS
     modes = ["legacy", "auto"] if legacy_first else ["auto", "legacy"]
     for mode in modes:
         attempt = AsyncExitStack()
-        transport = _transport(target, diagnosis, tap)
+        transport = _transport(target, diagnosis, tap, watch)
         client = Client(
             transport, mode=mode, message_handler=message_handler, client_info=CLIENT_INFO, read_timeout_seconds=None
         )
@@ -86,12 +91,16 @@ async def _connected(
 
 
 @asynccontextmanager
-async def _transport(target: Target, diagnosis: Diagnosis, tap: Tap | None) -> AsyncIterator[Streams]:
+async def _transport(
+    target: Target, diagnosis: Diagnosis, tap: Tap | None, watch: Watch | None
+) -> AsyncIterator[Streams]:
     if target.transport not in TRANSPORTS:
         raise ValidationFailed(f"{target.name} was imported: there is no connection to it.")
     module, _, function = TRANSPORTS[target.transport].partition(":")
     async with getattr(import_module(module), function)(target, diagnosis) as pair:
-        yield tolerant(pair, tap)
+        if watch is not None:
+            watch.ended.clear()  # an attempt before this one may have ended
+        yield watched(tolerant(pair, tap), watch)
 
 
 def _is_hopeless(exc: BaseException) -> bool:
