@@ -31,7 +31,8 @@ class Server(models.Model):
     is_active = models.BooleanField(default=True)
     """A curator's switch: nothing else ever changes it."""
     source = models.CharField(max_length=16, choices=Source, default=Source.IMPORT)
-    removed_at = models.DateTimeField(null=True, blank=True)
+    config_path = models.TextField(blank=True, editable=False)
+    removed_at = models.DateTimeField(null=True, blank=True, editable=False)
     """Since when it is gone from the file it came from. It is not served then, and comes back with the file."""
 
     transport = models.CharField(max_length=16, choices=Transport, blank=True, default=Transport.NONE)
@@ -124,6 +125,23 @@ class Tool(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class ConfigFile(models.Model):
+    """A file that servers are configured in, as it was when it was last read."""
+
+    path = models.TextField(unique=True)
+    exists = models.BooleanField(default=True)
+    servers = models.PositiveIntegerField(default=0)
+    error = models.TextField(blank=True)
+    """Why the last reading changed nothing."""
+    read_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["path"]
+
+    def __str__(self) -> str:
+        return self.path
 
 
 class SyncRun(models.Model):
