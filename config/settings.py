@@ -105,6 +105,7 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_BEAT_SCHEDULE = {
     "refresh the search index": {"task": "tools_catalog.tasks.refresh_index", "schedule": 60.0},
+    "start syncs that are due": {"task": "tools_catalog.tasks.sync_start_due", "schedule": 60.0},
 }
 
 # --- Embeddings -------------------------------------------------------------------------------------------
@@ -119,6 +120,14 @@ EMBEDDING_OPTIONS = EmbeddingOptions(
 QUERY_CACHE_SIZE = env.integer("TOOLSCRIPT_QUERY_CACHE_SIZE", 2000, 0, 1_000_000)
 # What must be built before another embedding model may go live, in this order.
 INDEX_BUILDERS = ["tools_catalog.services.tool_index", "skills.services.skill_index"]
+
+# --- MCP servers ------------------------------------------------------------------------------------------
+CONFIG_FILES = env.words("TOOLSCRIPT_CONFIG", ())
+SYNC_TIMEOUT = env.seconds("TOOLSCRIPT_SYNC_TIMEOUT", 30.0, 1, 600)
+SYNC_JITTER = env.seconds("TOOLSCRIPT_SYNC_JITTER", 60.0, 0, 600)
+SYNC_BACKOFF = env.seconds("TOOLSCRIPT_SYNC_BACKOFF", 900.0, 1, 86_400)
+SYNC_RUNS_KEPT = env.integer("TOOLSCRIPT_SYNC_RUNS_KEPT", 200, 1, 100_000)
+LISTEN = env.flag("TOOLSCRIPT_LISTEN", default=True)
 
 # --- Search -----------------------------------------------------------------------------------------------
 # The three that become Postgres time-outs are equal, so that no statement has to set another one first.

@@ -30,7 +30,8 @@ LAYERS = [
     ["strategies"],
     ["stages"],
     ["selectors", "sessions"],
-    ["models", "text", "published", "transports", "arguments", "comparison", "inspection"],
+    ["models", "text", "published", "transports", "config_file", "acceptance", "literal_secrets"],
+    ["arguments", "comparison", "inspection"],
     ["types", "apps", "migrations"],
 ]
 LAYER = {name: len(LAYERS) - i for i, layer in enumerate(LAYERS) for name in layer}

@@ -42,7 +42,8 @@ class Server(models.Model):
     """None: what this server publishes is held until a person accepts the server."""
     accepted_by = models.CharField(max_length=255, blank=True, editable=False)
     source = models.CharField(max_length=16, choices=Source, default=Source.IMPORT)
-    removed_at = models.DateTimeField(null=True, blank=True)
+    config_path = models.TextField(blank=True, editable=False)
+    removed_at = models.DateTimeField(null=True, blank=True, editable=False)
     """Since when it is gone from the file it came from. It is not served then, and comes back with the file."""
 
     transport = models.CharField(max_length=16, choices=Transport, blank=True, default=Transport.NONE)
@@ -139,6 +140,23 @@ class Tool(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class ConfigFile(models.Model):
+    """A file that servers are configured in, as it was when it was last read."""
+
+    path = models.TextField(unique=True)
+    exists = models.BooleanField(default=True)
+    servers = models.PositiveIntegerField(default=0)
+    error = models.TextField(blank=True)
+    """Why the last reading changed nothing."""
+    read_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["path"]
+
+    def __str__(self) -> str:
+        return self.path
 
 
 class SyncRun(models.Model):

@@ -35,6 +35,8 @@ from tools_catalog.types import Target
 log = structlog.get_logger("toolscript.gateway")
 T = TypeVar("T")
 Action = Callable[[Client], Awaitable[T]]
+Changed = Callable[[int], Awaitable[None]]
+"""Told the id of a server that announced other lists."""
 
 LIST_CHANGED = (ToolListChangedNotification, PromptListChangedNotification, ResourceListChangedNotification)
 LAST_WORDS_SECONDS = 1.0
@@ -54,7 +56,7 @@ class NotSent(Exception):
 
 
 class Session:
-    def __init__(self, key: int, target: Target, limits: Limits, changed: Callable[[int], None]) -> None:
+    def __init__(self, key: int, target: Target, limits: Limits, changed: Changed) -> None:
         self.key = key
         self.target = target
         self.in_flight = 0
@@ -180,15 +182,15 @@ class Session:
                 tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
             ) as changes:
                 async for _ in changes:
-                    self._changed(self.key)
+                    await self._changed(self.key)
 
     async def _on_message(self, message: IncomingMessage) -> None:
         if isinstance(message, LIST_CHANGED):
-            self._changed(self.key)
+            await self._changed(self.key)
 
 
 class Pool:
-    def __init__(self, limits: Limits, changed: Callable[[int], None]) -> None:
+    def __init__(self, limits: Limits, changed: Changed) -> None:
         self._limits = limits
         self._changed = changed
         self.sessions: dict[int, Session] = {}

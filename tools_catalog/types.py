@@ -21,8 +21,8 @@ class ToolSpec:
     input_schema: Mapping[str, Any] | None = None
     output_schema: Mapping[str, Any] | None = None
     annotations: Mapping[str, Any] | None = None
-    requests: tuple[str, ...] = ()
-    """Requests that this item is known to serve."""
+    requests: tuple[str, ...] | None = None
+    """Requests that this item is known to serve. None: its server says nothing of that, so what is known stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class ServerSpec:
     items: tuple[ToolSpec, ...] = field(default=())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Target:
     """How to reach a server, as it is written down: with references where secrets belong."""
 
@@ -49,6 +49,17 @@ class Target:
     """The protocol version of the last connection: tells which generation to try first."""
 
 
+@dataclass(frozen=True)
+class ServerConfig(Target):
+    """A server as a file or a form defines it."""
+
+    path: str = ""
+    include_tools: tuple[str, ...] = ()
+    exclude_tools: tuple[str, ...] = ()
+    timeout_seconds: float | None = None
+    disabled: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """An item that a server publishes and the catalogue does not take, and why."""
@@ -56,6 +67,18 @@ class Refusal:
     type: ItemType
     name: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a server answered when it was asked for everything it has."""
+
+    items: list[Any]
+    """Each: the list it is from, the item as published, and why the protocol refuses it (or nothing)."""
+    protocol: str
+    announces: bool
+    title: str
+    instructions: str
 
 
 @dataclass(frozen=True, slots=True)

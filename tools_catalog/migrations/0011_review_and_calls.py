@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('tenants', '0001_initial'),
-        ('tools_catalog', '0003_connections'),
+        ('tools_catalog', '0004_config_files'),
     ]
 
     operations = [

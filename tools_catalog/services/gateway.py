@@ -1,13 +1,10 @@
 """Calls of tools, prompts and resources on their servers. REST and MCP come through here alike."""
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import structlog
 from django.conf import settings
-from django.db import close_old_connections
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -32,23 +29,14 @@ from tools_catalog.arguments import arguments_check
 from tools_catalog.models import Server, Tool, ToolCall
 from tools_catalog.selectors import server_target, tool_by_id
 from tools_catalog.services.calls import call_recorded
+from tools_catalog.services.sync_requests import announced
 from tools_catalog.sessions import Limits, Pool, drop_pool, shared_pool
 
-log = structlog.get_logger("toolscript.gateway")
 ANSWERS: TypeAdapter[Any] = TypeAdapter(CallToolResult | InputRequiredResult)
 PROMPTS: TypeAdapter[Any] = TypeAdapter(GetPromptResult | InputRequiredResult)
 RESOURCES: TypeAdapter[Any] = TypeAdapter(ReadResourceResult | InputRequiredResult)
 NOT_FOR_CALLERS = {"resultType", "ttlMs", "cacheScope"}
 SERVER_STAMP = "io.modelcontextprotocol/serverInfo"
-
-
-Changed = Callable[[int], None]
-_on_change: list[Changed] = []
-"""Who wants to know that a server announced other lists: called with its id, on a thread of its own."""
-
-
-def when_lists_change(listener: Changed) -> None:
-    _on_change.append(listener)
 
 
 def tool_call(
@@ -168,21 +156,7 @@ def _body(answer: BaseModel) -> dict[str, Any]:
 
 def pool() -> Pool:
     limits = Limits(settings.GATEWAY_CONNECT_TIMEOUT, settings.GATEWAY_IDLE, settings.GATEWAY_SESSIONS)
-    return shared_pool(lambda: Pool(limits, _lists_changed))
-
-
-def _lists_changed(server_id: int) -> None:
-    """Called on the loop, which must not wait for a database."""
-    threading.Thread(target=_tell, args=(server_id,), name="lists-changed", daemon=True).start()
-
-
-def _tell(server_id: int) -> None:
-    log.info("gateway.lists_changed", server_id=server_id)
-    try:
-        for listener in _on_change:
-            listener(server_id)
-    finally:
-        close_old_connections()
+    return shared_pool(lambda: Pool(limits, announced))
 
 
 def sessions_close() -> None:

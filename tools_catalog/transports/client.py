@@ -50,8 +50,6 @@ async def connect(
             yield await _connected(
                 stack, resolved, diagnosis, seconds=seconds, message_handler=message_handler, tap=tap, watch=watch
             )
-    except ToolscriptError:
-        raise
     except Exception as exc:
         raise translated(exc, target.name, secrets, diagnosis) from None
 
@@ -76,7 +74,8 @@ async def _connected(
             transport, mode=mode, message_handler=message_handler, client_info=CLIENT_INFO, read_timeout_seconds=None
         )
         try:
-            # Not a cancel scope of anyio: the client's task groups outlive this block.
+            # Not a cancel scope of anyio: the client's task groups outlive this block. And never one time-out around
+            # another: a second cancellation while a server's process is being ended would leave it running.
             async with asyncio.timeout(seconds / len(modes)):
                 await attempt.enter_async_context(client)
         except Exception as exc:
@@ -120,10 +119,13 @@ def leaves(exc: BaseException) -> list[BaseException]:
 
 def translated(exc: BaseException, name: str, secrets: Secrets, diagnosis: Diagnosis) -> ToolscriptError:
     found = leaves(exc)
+    hint = secrets.hide(diagnosis.hint())
     ours = next((leaf for leaf in found if isinstance(leaf, ToolscriptError)), None)
     if ours is not None:
-        return type(ours)(secrets.hide(ours.message), secrets.hide_in(ours.details))
-    hint = secrets.hide(diagnosis.hint())
+        ours.message = secrets.hide(ours.message) + (hint if isinstance(ours, UpstreamError) else "")
+        ours.details = secrets.hide_in(ours.details)
+        ours.args = (ours.message,)
+        return ours
     if any(isinstance(leaf, TimeoutError | httpx2.TimeoutException) for leaf in found):
         return UpstreamTimeout(f"{name} did not answer in time.{hint}")
     return UpstreamError(f"{name}: {secrets.hide(_words(found[0]))}{hint}")
