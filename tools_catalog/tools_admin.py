@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -171,6 +172,8 @@ class ToolAdmin(PublishedAdmin):
         return [path("<int:tool_id>/review/", view, name="tools_catalog_tool_review"), *super().get_urls()]
 
     def review_view(self, request: HttpRequest, tool_id: int) -> HttpResponse:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
         tool = get_object_or_404(self.get_queryset(request), pk=tool_id)
         if request.method == "POST":
             return self.decide(request, tool)
@@ -193,7 +196,7 @@ class ToolAdmin(PublishedAdmin):
 
     def decide(self, request: HttpRequest, tool: Tool) -> HttpResponse:
         if not self.has_switch_permission(request):
-            return HttpResponse(status=403)
+            raise PermissionDenied
         who, seen = request.user.get_username(), request.POST.get("seen", "")
         accepted = request.POST.get("verdict") == Review.ACCEPTED
         try:

@@ -179,9 +179,8 @@ class TestNewServers:
 
 @pytest.fixture
 def admin(db: None) -> Client:
-    get_user_model().objects.create_superuser("ada", password="correct horse")
     client = Client()
-    client.login(username="ada", password="correct horse")
+    client.force_login(get_user_model().objects.create_superuser("ada"))
     return client
 
 
@@ -222,10 +221,10 @@ class TestTheAdmin:
         assert tool().review == "held"
 
     def test_who_may_only_look_cannot_decide(self) -> None:
-        user = get_user_model().objects.create_user("eve", password="correct horse", is_staff=True)
+        user = get_user_model().objects.create_user("eve", is_staff=True)
         user.user_permissions.add(Permission.objects.get(codename="view_tool"))
         client = Client()
-        client.login(username="eve", password="correct horse")
+        client.force_login(user)
         address = f"{LIST}{tool().pk}/review/"
         assert "Accept: serve" not in client.get(address).content.decode()
         form = {"verdict": "accepted", "seen": tool().content_hash}
