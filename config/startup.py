@@ -5,6 +5,7 @@ import secrets
 import shutil
 import socket
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,19 +14,29 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
 from config.supervisor import Program
+from core.errors import ToolscriptError
 from skills.services.starter import demo_catalog_create, starter_skills_create
 from tools_catalog.management.commands.reembed import index_progress
+from tools_catalog.models import Server, SyncRun
+from tools_catalog.services.configuration import configuration_apply
 from tools_catalog.services.reindex import index_refresh
+from tools_catalog.services.schedule import schedule_create, servers_request_all
 from tools_catalog.services.spaces import index_usable
 
 ADMIN = "admin"
+SYNC_WAIT_SECONDS = 10.0
 LOG_BYTES = 20_000_000
 """A larger log is put aside at the next start."""
 
 
 def prepare(say: Callable[[str], None]) -> None:
-    """Migrations; in an empty database also the starter skills, the demo catalogue, the index and an admin."""
+    """Migrations; in an empty database also the starter skills, the demo catalogue, the index and an admin.
+
+    The servers of .toolscript.json are read here and become due for a sync, which is the worker's to do.
+    """
     call_command("migrate", verbosity=0, interactive=False)
+    schedule_create()
+    read_configuration(say)
     if count := starter_skills_create():
         say(f"Starter skills: {count}")
     if settings.DEMO and (count := demo_catalog_create()):
@@ -33,6 +44,42 @@ def prepare(say: Callable[[str], None]) -> None:
     if not index_usable():
         with index_progress() as report:
             index_refresh(progress=report)
+
+
+def read_configuration(say: Callable[[str], None]) -> None:
+    try:
+        report = configuration_apply(authoritative=True, trigger=SyncRun.Trigger.START)
+    except ToolscriptError as exc:
+        say(f"Configuration, not taken over: {exc.message}")
+    else:
+        for path, count in report.files.items():
+            if count:
+                say(f"Configuration: {count} {'server' if count == 1 else 'servers'} in {path}")
+        if report.removed:
+            say(f"No longer configured, so not served: {', '.join(report.removed)}")
+    servers_request_all(SyncRun.Trigger.START)
+
+
+def report_syncs(say: Callable[[str], None], is_stopping: Callable[[], bool]) -> None:
+    """Says how the first syncs went, as they end. A slow server is left to the worker."""
+    waiting = set(Server.objects.filter(due_at__isnull=False).values_list("pk", flat=True))
+    newest = SyncRun.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    deadline = time.monotonic() + SYNC_WAIT_SECONDS
+    while waiting and time.monotonic() < deadline and not is_stopping():
+        runs = SyncRun.objects.filter(pk__gt=newest, server__in=waiting, finished_at__isnull=False)
+        for run in runs.select_related("server"):
+            say(synced_line(run))
+            waiting.discard(run.server_id)
+        time.sleep(0.1)
+    for server in Server.objects.filter(pk__in=waiting):
+        say(f"  {server.name}: still being synced, see {base_url()}/admin/tools_catalog/syncrun/")
+
+
+def synced_line(run: SyncRun) -> str:
+    if run.state != SyncRun.State.DONE:
+        return f"  {run.server.name}: not synced: {run.error.removeprefix(f'{run.server.name}: ')}"
+    refused = f", {run.refused} refused" if run.refused else ""
+    return f"  {run.server.name}: {run.created + run.changed + run.unchanged} items{refused}"
 
 
 def programs() -> list[Program]:
@@ -49,6 +96,7 @@ def programs() -> list[Program]:
         Program("web", web_command(bin_dir), logs / "web.log"),
         Program("worker", [*celery, "worker", "-c", str(settings.TASK_WORKERS), *quiet], logs / "worker.log"),
         Program("beat", [*celery, "beat", *beat_pid], logs / "beat.log"),
+        Program("listener", [sys.executable, str(settings.BASE_DIR / "manage.py"), "listen"], logs / "listener.log"),
     ]
 
 

@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
 from config.postgres import EmbeddedPostgres, PostgresError
-from config.startup import admin_login, base_url, environment, prepare, programs
+from config.startup import admin_login, base_url, environment, prepare, programs, report_syncs
 from config.supervisor import GaveUp, Supervisor, leaving_daemons_alone
 from core.errors import ToolscriptError
 
@@ -71,6 +71,7 @@ class Command(BaseCommand):
         try:
             login = admin_login()
             if self._wait_until_ready(supervisor):
+                report_syncs(self.say, lambda: supervisor.stopping)
                 self.say(banner(login))
             supervisor.watch(lambda: self._revive(postgres))
         except GaveUp as exc:
