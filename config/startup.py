@@ -22,8 +22,10 @@ from tools_catalog.services.configuration import configuration_apply
 from tools_catalog.services.reindex import index_refresh
 from tools_catalog.services.schedule import schedule_create, servers_request_all
 from tools_catalog.services.spaces import index_usable
+from tools_catalog.services.sync_requests import sync_request
 
 ADMIN = "admin"
+DEMO_SERVER = ["-m", "demo_server", "--folder"]
 SYNC_WAIT_SECONDS = 10.0
 LOG_BYTES = 20_000_000
 """A larger log is put aside at the next start."""
@@ -39,11 +41,33 @@ def prepare(say: Callable[[str], None]) -> None:
     read_configuration(say)
     if count := starter_skills_create():
         say(f"Starter skills: {count}")
-    if settings.DEMO and (count := demo_catalog_create()):
+    count = demo_catalog_create() if settings.DEMO else 0
+    if count:
         say(f"Demo catalogue: {count} tools")
+    demo_server_register(is_new=count > 0)
     if not index_usable():
         with index_progress() as report:
             index_refresh(progress=report)
+
+
+def demo_server_register(*, is_new: bool) -> None:
+    """Puts the demo server beside a new demo catalogue. Where this project and its data lie may change later."""
+    values = {
+        "title": "Demo desk",
+        "description": "Notes, to-dos, a calendar, files, text, time zones and arithmetic, all on this machine.",
+        "transport": Server.Transport.STDIO,
+        "command": sys.executable,
+        "args": [*DEMO_SERVER, str(settings.DATA_DIR / "demo")],
+        "env": {"PYTHONPATH": str(settings.BASE_DIR)},
+    }
+    server = Server.objects.filter(tenant=None, name="demo").first()
+    if server is None and is_new:
+        server = Server.objects.create(name="demo", **values)
+    elif server is None or server.source != Server.Source.IMPORT or server.args[:3] != DEMO_SERVER:
+        return  # none is wanted, or somebody made it theirs
+    else:
+        Server.objects.filter(pk=server.pk).update(**values)
+    sync_request(server.pk, SyncRun.Trigger.START)
 
 
 def read_configuration(say: Callable[[str], None]) -> None:

@@ -17,6 +17,7 @@ from config.postgres import EmbeddedPostgres, PostgresError
 from config.startup import admin_login, base_url, environment, prepare, programs, report_syncs
 from config.supervisor import GaveUp, Supervisor, leaving_daemons_alone
 from core.errors import ToolscriptError
+from tools_catalog.selectors import tools_served
 
 READY_SECONDS = 60
 
@@ -148,6 +149,16 @@ Try it:
 
   curl -s {url}/api/v1/search -H 'Content-Type: application/json' \\
        -d '{{"query": "schedule a meeting with John tomorrow"}}'
-
+{call_example(url)}
 Ctrl-C stops everything.
+"""
+
+
+def call_example(url: str) -> str:
+    """How to call a tool, as long as there is the demo server to call."""
+    if not tools_served().filter(server__name="demo", name="evaluate_expression").exists():
+        return ""
+    return f"""
+  curl -s {url}/tools/demo__evaluate_expression -H 'Content-Type: application/json' \\
+       -d '{{"expression": "(2 + 3) * sqrt(16)"}}'
 """
