@@ -23,8 +23,8 @@ LEVEL = {package: len(FLOORS) - i for i, floor in enumerate(FLOORS) for package 
 
 # Inside an app, from the entry points down.
 LAYERS = [
-    ["urls", "admin", "management"],
-    ["api"],
+    ["urls", "admin", "admin_schedule", "admin_servers", "management"],
+    ["api", "api_import"],
     ["tasks", "schemas", "serializers"],
     ["services"],
     ["strategies"],

@@ -3,13 +3,14 @@ from typing import Any
 
 from django.contrib import admin
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from unfold.admin import ModelAdmin
 
-from tools_catalog.models import EmbeddingSpace, Server, Tool
-from tools_catalog.services.catalog import server_set_active, tool_set_active
+from tools_catalog import admin_schedule, admin_servers  # noqa: F401 - they register their pages
+from tools_catalog.models import EmbeddingSpace, Tool
+from tools_catalog.services.catalog import tool_set_active
 from tools_catalog.tasks import request_refresh
 
 
@@ -47,24 +48,6 @@ class PublishedAdmin(ModelAdmin):
 
     def set_active(self, item: Any, *, active: bool) -> None:
         raise NotImplementedError
-
-
-@admin.register(Server)
-class ServerAdmin(PublishedAdmin):
-    list_display = ("name", "title", "tenant", "tool_count", "is_active", "updated_at")
-    list_filter = ("is_active", "tenant")
-    search_fields = ("name", "title", "description")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Server]:
-        queryset: QuerySet[Server] = super().get_queryset(request)
-        return queryset.annotate(active_tools=Count("tools", filter=Q(tools__is_active=True)))
-
-    @admin.display(description="Active tools", ordering="active_tools")
-    def tool_count(self, server: Server) -> int:
-        return int(server.active_tools)  # type: ignore[attr-defined]
-
-    def set_active(self, item: Server, *, active: bool) -> None:
-        server_set_active(item, active=active)
 
 
 @admin.register(Tool)
