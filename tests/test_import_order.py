@@ -23,8 +23,10 @@ LEVEL = {package: len(FLOORS) - i for i, floor in enumerate(FLOORS) for package 
 
 # Inside an app, from the entry points down.
 LAYERS = [
-    ["urls", "admin", "tools_admin", "templatetags", "management"],
-    ["api"],
+    ["urls", "admin", "templatetags", "management"],
+    ["admin_schedule", "admin_servers", "admin_tools"],
+    ["admin_base"],
+    ["api", "api_gateway", "api_import"],
     ["tasks", "schemas", "serializers"],
     ["services"],
     ["strategies"],
