@@ -77,8 +77,9 @@ class Service:
 
 
 @contextlib.contextmanager
-def running(folder: Path) -> Iterator[Service]:
+def running(folder: Path, **env: str) -> Iterator[Service]:
     service = Service(folder)
+    service.env |= env
     try:
         service.start()
         yield service
