@@ -30,7 +30,7 @@ LAYERS = [
     ["strategies"],
     ["stages"],
     ["selectors"],
-    ["models", "text", "published", "transports", "config_file", "acceptance", "literal_secrets"],
+    ["models", "text", "published", "transports", "config_file", "acceptance", "literal_secrets", "json_schemas"],
     ["types", "apps", "migrations"],
 ]
 LAYER = {name: len(LAYERS) - i for i, layer in enumerate(LAYERS) for name in layer}
