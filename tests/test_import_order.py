@@ -32,7 +32,7 @@ LAYERS = [
     ["strategies"],
     ["stages"],
     ["selectors", "sessions"],
-    ["models", "text", "published", "transports", "config_file", "acceptance", "literal_secrets"],
+    ["models", "text", "published", "transports", "config_file", "acceptance", "literal_secrets", "json_schemas"],
     ["arguments", "comparison", "inspection"],
     ["types", "apps", "migrations"],
 ]

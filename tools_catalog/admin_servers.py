@@ -75,7 +75,8 @@ class ServerForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        cleaned["env"], cleaned["headers"] = cleaned.get("env") or {}, cleaned.get("headers") or {}
+        for name in {"env", "headers"} & cleaned.keys():
+            cleaned[name] = cleaned[name] or {}
         if not self.errors:
             known = Server.objects.filter(pk=self.instance.pk).first()
             try:
@@ -86,7 +87,8 @@ class ServerForm(forms.ModelForm):  # type: ignore[type-arg]
         return cleaned
 
     def config(self, cleaned: dict[str, Any]) -> ServerConfig:
-        values = {name: cleaned[name] for name in (*CONNECTION, *CHOICE)}
+        """What cannot be edited by this user is as it was."""
+        values = {name: cleaned.get(name, getattr(self.instance, name)) for name in (*CONNECTION, *CHOICE)}
         lists = {name: tuple(values[name]) for name in ("args", "include_tools", "exclude_tools")}
         return ServerConfig(name=cleaned.get("name") or self.instance.name, **{**values, **lists})
 
@@ -142,11 +144,7 @@ class ServerAdmin(ModelAdmin):
         return bool(request.user.has_perm("tools_catalog.change_server"))
 
     def save_model(self, request: HttpRequest, obj: Server, form: Any, change: bool) -> None:
-        if "transport" in form.cleaned_data:
-            config = form.config(form.cleaned_data)
-            server_define(obj, config, may_run_commands=may_run_commands(request))
-        else:
-            obj.save(update_fields=["title", "description", "updated_at"])
+        server_define(obj, form.config(form.cleaned_data), may_run_commands=may_run_commands(request))
         if obj.transport:
             transaction.on_commit(lambda: request_sync([obj.pk], SyncRun.Trigger.MANUAL))
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,8 @@ def sync(server: Server) -> SyncRun:
     return run
 
 
-def stdio(name: str, command: str, *args: str, **env: str) -> Server:
+def stdio(name: str, command: str, *args: str, **variables: str) -> Server:
+    env: Any = variables
     return Server.objects.create(
         name=name, source="admin", transport="stdio", command=command, args=list(args), env=env, timeout_seconds=60
     )

@@ -63,7 +63,7 @@ def test_a_canary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest
     assert "HTTP 401" in errors["closed"]
     assert "nobody answers" in errors["away"]
 
-    admin = get_user_model().objects.create_superuser("root", password="x")
+    admin = get_user_model().objects.create_superuser("root")
     client = Client()
     client.force_login(admin)
     shown = pages(client)

@@ -21,7 +21,7 @@ def server_check(config: ServerConfig, *, may_run_commands: bool, server: Server
     if server is not None and server.source == Server.Source.FILE:
         raise Conflict(f"{server.name} is defined in {server.config_path}. Change it there.")
     before = server.transport if server is not None else ""
-    unchanged = server is not None and definition(server) == definition(config)
+    unchanged = server is not None and _command(server) == _command(config)
     if "stdio" in {config.transport, before} and not may_run_commands and not unchanged:
         raise Forbidden("Only a superuser, or the file .toolscript.json, can say which command runs on this machine.")
     if not re.fullmatch(SERVER_NAME, config.name):
@@ -29,6 +29,11 @@ def server_check(config: ServerConfig, *, may_run_commands: bool, server: Server
     _check_fields(config)
     if literal := find_literal(config):
         raise _bad(re.split(r"[.\[]", literal.key)[0], f"{literal.key}: {literal.advice}")
+
+
+def _command(source: Server | ServerConfig) -> list[Any]:
+    values = [getattr(source, name) for name in ("transport", *COMMAND_FIELDS)]
+    return [list(v) if isinstance(v, tuple) else v for v in values]
 
 
 def _check_fields(config: ServerConfig) -> None:
