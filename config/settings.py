@@ -104,6 +104,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_BEAT_SCHEDULE = {
+    "forget old calls": {"task": "tools_catalog.tasks.forget_old_calls", "schedule": 3600.0},
     "refresh the search index": {"task": "tools_catalog.tasks.refresh_index", "schedule": 60.0},
     "start syncs that are due": {"task": "tools_catalog.tasks.sync_start_due", "schedule": 60.0},
 }

@@ -11,6 +11,8 @@ from django.utils.html import format_html
 from unfold.admin import ModelAdmin
 
 from tools_catalog.inspection import shown
+from tools_catalog.models import Server
+from tools_catalog.services.review import server_accept
 from tools_catalog.tasks import request_refresh
 
 
@@ -48,6 +50,18 @@ class PublishedAdmin(ModelAdmin):
 
     def set_active(self, item: Any, *, active: bool) -> None:
         raise NotImplementedError
+
+
+class AcceptServers:
+    """For the page of servers: those that are held as a whole wait for this."""
+
+    message_user: Any
+
+    @admin.action(description="Accept: serve what it publishes now", permissions=["switch"])
+    def accept_servers(self, request: HttpRequest, queryset: QuerySet[Server]) -> None:
+        released = sum(server_accept(server, by=request.user.get_username()) for server in queryset)
+        transaction.on_commit(request_refresh)
+        self.message_user(request, f"Accepted. {released} items are served from now on.")
 
 
 def as_json(value: Any) -> str:

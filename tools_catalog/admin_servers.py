@@ -17,6 +17,7 @@ from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from core.errors import ToolscriptError
+from tools_catalog.admin_base import AcceptServers
 from tools_catalog.models import ConfigFile, Server, SyncRun
 from tools_catalog.services.catalog import server_set_active
 from tools_catalog.services.configuration import configuration_apply
@@ -34,6 +35,7 @@ STATES = {
     "failing": "danger",
     "never synced": "warning",
     "imported": "info",
+    "held": "warning",
 }
 RUN_STATES = {"done": "success", "failed": "danger", "interrupted": "warning", "running": "info"}
 
@@ -98,9 +100,9 @@ def may_run_commands(request: HttpRequest) -> bool:
 
 
 @admin.register(Server)
-class ServerAdmin(ModelAdmin):
+class ServerAdmin(AcceptServers, ModelAdmin):
     form = ServerForm
-    actions = ("sync_now", "switch_on", "switch_off")
+    actions = ("sync_now", "switch_on", "switch_off", "accept_servers")
     actions_list = ("sync_all", "read_configuration")
     list_display = ("name", "state", "way", "source", "items", "last_sync", "problem", "tenant")
     list_filter = ("is_active", "source", "transport", "tenant")
@@ -111,7 +113,7 @@ class ServerAdmin(ModelAdmin):
         js = ("follow_syncs.js",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Server]:
-        served = Q(tools__is_active=True, tools__missing_since=None)
+        served = Q(tools__is_active=True, tools__missing_since=None, tools__review="accepted")
         queryset: QuerySet[Server] = super().get_queryset(request)
         return queryset.annotate(known=Count("tools"), offered=Count("tools", filter=served))
 
@@ -258,6 +260,8 @@ def state_of(server: Server) -> str:
         return "removed"
     if not server.is_active:
         return "off"
+    if server.accepted_at is None:
+        return "held"
     if not server.transport:
         return "imported"
     if server.is_stale:

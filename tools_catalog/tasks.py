@@ -7,6 +7,7 @@ from kombu.exceptions import OperationalError
 
 from core.errors import NotFound, ToolscriptError
 from tools_catalog.models import Server, SyncRun
+from tools_catalog.services.calls import calls_forget_old
 from tools_catalog.services.configuration import configuration_apply
 from tools_catalog.services.reindex import index_refresh
 from tools_catalog.services.schedule import runs_prune, servers_due, servers_schedule
@@ -83,3 +84,9 @@ def request_sync(server_ids: Iterable[int], trigger: str) -> None:
     for server_id in ids:
         sync_request(server_id, trigger)
     start_syncs(ids)
+
+
+@shared_task(time_limit=600, soft_time_limit=580)
+def forget_old_calls() -> None:
+    """The record of calls does not grow for ever."""
+    log.info("calls.forgotten", calls=calls_forget_old())

@@ -1,11 +1,15 @@
 """Calls through the gateway, over HTTP in and with real servers behind it."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import httpx2
 import psutil
 import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from tenants.models import Tenant
@@ -15,6 +19,7 @@ from tests.tools_catalog.gateway_world import add_server, children, http_test_pr
 from tools_catalog.models import Server, Tool, ToolCall
 from tools_catalog.services.catalog import server_upsert, tool_set_active, tools_upsert
 from tools_catalog.services.gateway import pool, sessions_close
+from tools_catalog.tasks import forget_old_calls
 from tools_catalog.types import ServerSpec, ToolSpec
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
@@ -247,6 +252,25 @@ class TestTheRecord:
         assert (last_call().outcome, last_call().error_code) == ("refused", "VALIDATION_ERROR")
         refused(api, "not__there", {}, expect=404)
         assert (last_call().target, last_call().tool, last_call().error_code) == ("not__there", None, "NOT_FOUND")
+
+    def test_old_calls_are_forgotten(self, settings: Settings) -> None:
+        settings.CALL_LOG_DAYS = 30
+        for days in (0, 29, 31, 400):
+            ToolCall.objects.create(caller="x", target=str(days), started_at=timezone.now() - timedelta(days=days))
+        forget_old_calls()
+        assert set(ToolCall.objects.values_list("target", flat=True)) == {"0", "29"}
+
+    def test_the_admin_shows_calls_and_changes_none(self, api: Api, server: Server) -> None:
+        refused(api, "made_up__echo", {}, expect=422)
+        client = Client()
+        client.force_login(get_user_model().objects.create_superuser("ada"))
+        address = "/admin/tools_catalog/toolcall/"
+        page = client.get(address, {"tool__id__exact": Tool.objects.get(name="echo").pk}).content.decode()
+        assert "made_up__echo" in page
+        assert "refused, not sent" in page
+        assert "not kept" in client.get(f"{address}{last_call().pk}/change/").content.decode()
+        assert client.post(f"{address}{last_call().pk}/change/", {"caller": "eve"}).status_code == 403
+        assert client.post(f"{address}{last_call().pk}/delete/").status_code == 403
 
 
 class TestLists:

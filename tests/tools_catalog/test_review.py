@@ -163,6 +163,16 @@ class TestNewServers:
         publish(CHANGED, READ)
         assert served() == {"send_mail", "read_mail"}
 
+    def test_it_is_accepted_in_the_admin(self, settings: Settings, admin: Client) -> None:
+        settings.REVIEW_NEW_SERVERS = True
+        server = publish(MAIL, READ)
+        address = "/admin/tools_catalog/server/"
+        assert "held" in admin.get(address).content.decode().lower()
+        form = {"action": "accept_servers", "_selected_action": [server.pk]}
+        assert "2 items are served" in admin.post(address, form, follow=True).content.decode()
+        server.refresh_from_db()
+        assert (server.accepted_by, served()) == ("ada", {"send_mail", "read_mail"})
+
     def test_what_was_rejected_before_stays_rejected(self, settings: Settings) -> None:
         settings.REVIEW_NEW_SERVERS = True
         server = publish(MAIL, READ)
