@@ -5,7 +5,10 @@ import sys
 
 import click
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "import": "cli.import_files:import_files",
+    "sync": "cli.sync:sync",
+}
 """Name: `module:function`. Nothing here imports Django or a model before its command runs."""
 
 

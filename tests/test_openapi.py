@@ -56,7 +56,8 @@ def test_it_is_valid_openapi_3_1(schema: dict[str, Any]) -> None:
 
 
 def test_it_lists_every_path_of_the_api(schema: dict[str, Any]) -> None:
-    served = {address for address, view in routes(get_resolver().url_patterns) if view and issubclass(view, APIView)}
+    views = [(address, view) for address, view in routes(get_resolver().url_patterns) if view]
+    served = {re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", address) for address, view in views if issubclass(view, APIView)}
     assert set(schema["paths"]) == served - NOT_DESCRIBED
     assert {"/api/v1/search", "/api/v1/search/skills", "/api/v1/search/tools", "/health", "/ready"} <= served
 
@@ -103,7 +104,7 @@ def test_the_docs_need_no_other_host() -> None:
 
 
 @pytest.mark.usefixtures("world")
-def test_schemathesis_finds_nothing(live_server: LiveServer, tmp_path: Path) -> None:
+def test_schemathesis_finds_nothing(live_server: LiveServer, tmp_path: Path, schema: dict[str, Any]) -> None:
     """Every check there is, on valid and invalid requests that it makes up from the description."""
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{live_server.url}/api/schema"]
     effort = ["--checks=all", "--phases=examples,coverage,fuzzing", "--max-examples=120", "--continue-on-failure"]
@@ -117,7 +118,8 @@ def test_schemathesis_finds_nothing(live_server: LiveServer, tmp_path: Path) -> 
         check=False,
     )
     assert run.returncode == 0, run.stdout + run.stderr
-    assert "5 selected / 5 total" in run.stdout
+    count = sum(len(methods) for methods in schema["paths"].values())
+    assert f"{count} selected / {count} total" in run.stdout
     generated = re.search(r"(\d+) generated", run.stdout)
     assert generated
     assert int(generated[1]) > 500
