@@ -117,7 +117,7 @@ def test_schemathesis_finds_nothing(live_server: LiveServer, tmp_path: Path) -> 
         check=False,
     )
     assert run.returncode == 0, run.stdout + run.stderr
-    assert "5 selected / 5 total" in run.stdout
+    assert re.search(r"(\d+) selected / \1 total", run.stdout)
     generated = re.search(r"(\d+) generated", run.stdout)
     assert generated
     assert int(generated[1]) > 500
