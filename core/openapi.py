@@ -57,4 +57,8 @@ def close_inputs(result: Schema, **_: Any) -> Schema:
     for component in result.get("components", {}).get("schemas", {}).values():
         if component.get("type") == "object":
             component["additionalProperties"] = False
+    for operation in (op for methods in result.get("paths", {}).values() for op in methods.values()):
+        body = operation.get("requestBody", {})
+        if any(media.get("schema", {}).get("required") for media in body.get("content", {}).values()):
+            body["required"] = True  # drf-spectacular says so for serializers only
     return result

@@ -22,12 +22,13 @@ LISTS = ("tools", "prompts", "resources", "resourceTemplates")
 ABOUT = ("package", "version", "registry", "license", "protocol")
 """What published files say about themselves. Accepted, so that they can be sent as they are; not kept."""
 
+NO_NUL = "^[^\\u0000]*$"
 BODY: Schema = {
     "type": "object",
     "properties": {
         "server": {"type": "string", "maxLength": 128, "pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]*$"},
-        "title": {"type": "string", "maxLength": 255},
-        "description": {"type": "string", "maxLength": 5000},
+        "title": {"type": "string", "maxLength": 255, "pattern": NO_NUL},
+        "description": {"type": "string", "maxLength": 5000, "pattern": NO_NUL},
         **{name: {"type": "array", "items": {}} for name in LISTS},
         **{name: {} for name in ABOUT},
     },

@@ -40,7 +40,7 @@ class Service:
 
     def start(self) -> None:
         self.launch()
-        assert eventually(lambda: "Ctrl-C stops everything" in self.said() or self.ended(), 90), self.said()
+        assert eventually(lambda: "Ctrl-C stops everything" in self.said() or self.ended(), 240), self.said()
         assert not self.ended(), self.said()
 
     def launch(self) -> None:

@@ -59,5 +59,5 @@ def test_changes_the_file_and_starts_again(service: Service) -> None:
     service.stop()
     service.start()
     assert "No longer configured, so not served: git" in service.said()
-    assert "  hangs: not synced: " in service.said()
+    assert "  hangs: " in service.said()
     assert found(service, "show the working tree status of the repository")[:1] != ["git_status"]
