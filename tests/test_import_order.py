@@ -29,9 +29,10 @@ LAYERS = [
     ["services"],
     ["strategies"],
     ["stages"],
-    ["selectors"],
+    ["ranking"],
+    ["selectors", "lexical"],
     ["models", "text", "published"],
-    ["types", "apps", "migrations"],
+    ["types", "fusion", "apps", "migrations"],
 ]
 LAYER = {name: len(LAYERS) - i for i, layer in enumerate(LAYERS) for name in layer}
 
