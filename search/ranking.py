@@ -72,7 +72,7 @@ def name_strength(keywords: Keywords | None, tool_id: int) -> float:
     if match is None:
         return 0.0
     if match.exact:
-        return EXACT_NAME
+        return EXACT_NAME * match.share
     return NEAR_NAME * match.share**2 if match.sure else PERHAPS_A_NAME * match.share
 
 

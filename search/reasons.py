@@ -1,5 +1,6 @@
 """Why a tool was found, in words."""
 
+from search.lexical.query import ALMOST
 from search.ranking import EXACT_NAME, Evidence
 from search.types import Part
 from tools_catalog.types import ToolHit
@@ -12,7 +13,7 @@ DOMAIN = 0.03
 
 def reason(evidence: Evidence, parts: list[Part], alpha: float, tool: ToolHit, skill_names: dict[str, str]) -> str:
     weights = {part.name: part.weighted for part in parts}
-    if evidence.name >= EXACT_NAME:
+    if evidence.name >= EXACT_NAME * ALMOST:
         return "Exact name"
     meaning, fuzzy = alpha * evidence.semantic, (1 - alpha) * evidence.match
     if weights.get("capability", 0.0) > max(meaning, fuzzy, weights["name"]) and evidence.provider_id:
@@ -28,4 +29,5 @@ def reason(evidence: Evidence, parts: list[Part], alpha: float, tool: ToolHit, s
 
 
 def _name(skill_names: dict[str, str], skill_id: str | None) -> str:
-    return skill_names.get(skill_id or "", (skill_id or "").replace("_", " ")).lower()
+    name = skill_names.get(skill_id or "", (skill_id or "").replace("_", " "))
+    return name if name[:2].isupper() else name[:1].lower() + name[1:]

@@ -81,11 +81,13 @@ def find_tools(run: SearchRun, skill_ids: list[str] | None) -> tuple[ToolHits, s
         return ToolHits([], 0), "tool_search"
 
 
-def find_keywords(request: SearchRequest, deadline: float, timings_ms: dict[str, float]) -> Keywords | None:
-    """What the keyword side says; nothing when its index cannot be had in time."""
+def find_keywords(
+    request: SearchRequest, deadline: float, timings_ms: dict[str, float], *, alone: bool = False
+) -> Keywords | None:
+    """What the keyword side says; nothing when its index cannot be had in time. Alone, it has all the time there is."""
     try:
         with timed(timings_ms, "lexical"):
-            index = store.get(time_for("lexical", deadline))
+            index = store.get(time_for("request" if alone else "lexical", deadline))
             return lexical.search(
                 index, request.query, tenant_id=request.tenant_id, item_type=request.item_type, limit=POOL
             )

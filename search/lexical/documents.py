@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from search.lexical.words import squash, stem, words
+from search.lexical.words import pieces, stem, words_in
 
 NAME = 3.0
 SERVER = 1.0
@@ -25,10 +25,8 @@ class Document:
     type: str
     key: str
     """Changes with the text."""
-    name: str
-    """In one piece, without anything but letters and digits."""
-    full_name: str
-    """The same, with the server before it."""
+    names: tuple[str, str]
+    """As published, alone and with the server before it."""
     terms: dict[str, float]
     surface: frozenset[str]
     """The words as they are written, to repair typing errors against."""
@@ -48,10 +46,14 @@ class Source:
 
 
 def document(source: Source) -> Document:
+    weights: dict[str, float] = {}
+    for text, weight in _fields(source):
+        for piece in pieces(text):
+            weights[piece] = weights.get(piece, 0.0) + weight
     terms: dict[str, float] = {}
     surface: set[str] = set()
-    for text, weight in _fields(source):
-        for word in words(text):
+    for piece, weight in weights.items():
+        for word in words_in(piece):
             surface.add(word)
             term = stem(word)
             terms[term] = terms.get(term, 0.0) + weight
@@ -60,8 +62,7 @@ def document(source: Source) -> Document:
         tenant_id=source.tenant_id or 0,
         type=source.type,
         key=source.content_hash + source.server,
-        name=squash(source.name),
-        full_name=squash(source.server + source.name),
+        names=(source.name, f"{source.server}__{source.name}"),
         terms=terms,
         surface=frozenset(surface),
     )

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from search.lexical.documents import Document
+from search.lexical.words import squash
 
 K1 = 1.2
 B = 0.6
@@ -118,8 +119,7 @@ class Entry:
     key: str
     tenant_id: int
     type: str
-    name: str
-    full_name: str
+    names: tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +135,7 @@ class Index:
     fresh: dict[int, Document]
     """what the small block is made of"""
     names: dict[str, tuple[int, ...]]
+    """By name without anything but letters and digits, alone and with the server."""
     cache: dict[str, Any] = field(default_factory=dict)
     """Lists derived on first use."""
 
@@ -169,15 +170,16 @@ def build(documents: Iterable[Document]) -> Index:
     everything = list(documents)
     vocabulary: dict[str, int] = {}
     large = block(everything, vocabulary)
+    entries = {d.tool_id: _entry(d) for d in everything}
     return Index(
-        entries={d.tool_id: _entry(d) for d in everything},
+        entries=entries,
         vocabulary=vocabulary,
         surface=dict.fromkeys(word for d in everything for word in d.surface),
         large=large,
         alive=np.ones(len(everything), dtype=np.bool_),
         small=block([], vocabulary),
         fresh={},
-        names=_names(everything),
+        names=_names(entries),
     )
 
 
@@ -196,21 +198,16 @@ def updated(index: Index, changed: Sequence[Document], removed: Iterable[int]) -
     if len(fresh) > max(SMALL, len(entries) // 10):
         large = merged(large, alive, small, len(index.vocabulary))
         alive, fresh, small = np.ones(len(large.ids), dtype=np.bool_), {}, block([], index.vocabulary)
-    return Index(entries, index.vocabulary, index.surface, large, alive, small, fresh, _names_of(entries))
+    return Index(entries, index.vocabulary, index.surface, large, alive, small, fresh, _names(entries))
 
 
 def _entry(d: Document) -> Entry:
-    return Entry(d.key, d.tenant_id, d.type, d.name, d.full_name)
+    return Entry(d.key, d.tenant_id, d.type, d.names)
 
 
-def _names(documents: Iterable[Document]) -> dict[str, tuple[int, ...]]:
-    return _names_of({d.tool_id: _entry(d) for d in documents})
-
-
-def _names_of(entries: dict[int, Entry]) -> dict[str, tuple[int, ...]]:
+def _names(entries: dict[int, Entry]) -> dict[str, tuple[int, ...]]:
     names: dict[str, list[int]] = {}
     for tool_id, entry in entries.items():
-        names.setdefault(entry.name, []).append(tool_id)
-        if entry.full_name != entry.name:
-            names.setdefault(entry.full_name, []).append(tool_id)
+        for name in {squash(name) for name in entry.names}:
+            names.setdefault(name, []).append(tool_id)
     return {name: tuple(ids) for name, ids in names.items()}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from rapidfuzz import process
-from rapidfuzz.distance import OSA
+from rapidfuzz.distance import DamerauLevenshtein
 
 from search.lexical.index import Index
 from search.lexical.words import STOP, stem
@@ -24,7 +24,7 @@ def repairs(index: Index, word: str) -> dict[str, float]:
     near = [
         (choice, distance)
         for choice, distance, _ in _extract(word, _window(_by_length(index, "words", index.surface), word, most), most)
-        if index.count(stem(choice)) and (len(word) > 3 or sorted(choice) == sorted(word))
+        if index.count(stem(choice)) and _safe(word, choice)
     ]
     if not near:
         return {}
@@ -43,11 +43,12 @@ def names_near(index: Index, name: str, most: int) -> dict[str, float]:
     most = min(most, 1 if len(name) < 5 else 2)
     choices = _window(_by_length(index, "names", index.names), name, most)
     found = _extract(name, choices, most)
-    return {
-        choice: 1 - distance / max(len(name), len(choice))
-        for choice, distance, _ in found
-        if len(name) > 3 or sorted(choice) == sorted(name)
-    }
+    return {choice: 1 - distance / max(len(name), len(choice)) for choice, distance, _ in found if _safe(name, choice)}
+
+
+def _safe(typed: str, choice: str) -> bool:
+    """Three letters are too few to change one: they may have been swapped, or one was left out."""
+    return len(typed) > 3 or len(choice) > len(typed) or sorted(choice) == sorted(typed)
 
 
 def _halves(index: Index, word: str) -> tuple[str, str] | None:
@@ -73,4 +74,4 @@ def _window(lists: dict[int, list[str]], text: str, most: int) -> list[str]:
 
 
 def _extract(text: str, choices: list[str], most: int) -> list[tuple[str, int, int]]:
-    return process.extract(text, choices, scorer=OSA.distance, score_cutoff=most, limit=None)
+    return process.extract(text, choices, scorer=DamerauLevenshtein.distance, score_cutoff=most, limit=None)

@@ -9,6 +9,8 @@ import snowballstemmer  # type: ignore[import-untyped]
 
 _PIECES = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_ACCENTS = re.compile("[\u0300-\u036f]")
+LONGEST_PAIR = 24
 _LETTERS_OR_DIGITS = re.compile(r"[^\W\d_]+|\d+")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Scripts that put no spaces between words (and Korean, whose endings are written on)."""
@@ -29,30 +31,28 @@ _one_at_a_time = threading.Lock()
 
 
 def plain(text: str) -> str:
-    """Without accents and other decoration, case kept (it marks where words begin)."""
+    """Without accents, case kept (it marks where words begin)."""
     if text.isascii():
         return text
-    decomposed = unicodedata.normalize("NFKD", text)
-    return unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.combining(c)))
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text)))
+
+
+def pieces(text: str) -> list[str]:
+    """What stands between spaces and signs."""
+    return _PIECES.findall(plain(text))
+
+
+@lru_cache(maxsize=200_000)
+def words_in(piece: str) -> tuple[str, ...]:
+    """`readFile` is `read file`; what was written in one piece stays findable so too: GitHub is `git hub github`."""
+    if _UNSPACED.search(piece):
+        return tuple(piece[i : i + 2] for i in range(max(1, len(piece) - 1)))
+    parts = [part for word in _CAMEL.split(piece) for part in _LETTERS_OR_DIGITS.findall(word.lower())]
+    return (*parts, piece.lower()) if len(parts) == 2 and len(piece) <= LONGEST_PAIR else tuple(parts)
 
 
 def words(text: str) -> list[str]:
-    """`readFile`, `read_file` and `read-file` are `read file`; what was written in one piece stays findable so too."""
-    found = []
-    for piece in _PIECES.findall(plain(text)):
-        parts = _parts(piece)
-        found += parts
-        if len(parts) == 2 and len(piece) <= 24:  # GitHub is `git hub` and `github`
-            found.append(piece.lower())
-    return found
-
-
-@lru_cache(maxsize=100_000)
-def _parts(piece: str) -> list[str]:
-    if _UNSPACED.search(piece):
-        return [piece[i : i + 2] for i in range(max(1, len(piece) - 1))]
-    camel = _CAMEL.split(piece)
-    return [part for word in camel for part in _LETTERS_OR_DIGITS.findall(word.lower())]
+    return [word for piece in pieces(text) for word in words_in(piece)]
 
 
 @lru_cache(maxsize=200_000)
@@ -63,6 +63,7 @@ def stem(word: str) -> str:
         return str(_stemmer.stemWord(word))
 
 
+@lru_cache(maxsize=300_000)
 def squash(name: str) -> str:
     """A name without anything but its letters and digits: all ways to write it become one."""
-    return "".join(_PIECES.findall(plain(name))).lower()
+    return "".join(pieces(name)).lower()

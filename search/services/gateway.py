@@ -105,12 +105,14 @@ class _Side:
     """Matched skills and their scores."""
     serving: dict[str, tuple[float, str]] = field(default_factory=dict)
     """Skills whose tools serve a matched one: how well, and which."""
+    nearest: dict[str, float] = field(default_factory=dict)
+    """The best similarity in each skill."""
 
 
 def _by_keywords(request: SearchRequest, timings: dict[str, float]) -> list[GatewayHit]:
     """The only side there is, so nothing stands in for it."""
     deadline = time.monotonic() + settings.SEARCH_TIMEOUTS["request"]
-    keywords = find_keywords(request, deadline, timings)
+    keywords = find_keywords(request, deadline, timings, alone=True)
     if keywords is None or (keywords.searched == 0 and live_space() is None):
         raise NotReady("The search is not ready: its index is being built. Try again shortly.")
     tools = tools_by_id(keywords.best)
@@ -125,6 +127,9 @@ def _by_both(run: SearchRun, alpha: float) -> tuple[list[GatewayHit], dict[str, 
     found, _, problem = find_candidates(run, keywords.best if keywords else [], list(side.serving))
     if problem is not None:
         raise NotReady("The search is not ready: the database did not answer in time. Try again shortly.")
+    for tool, similarity in found:
+        for skill_id in tool.skill_ids:
+            side.nearest[skill_id] = max(side.nearest.get(skill_id, 0.0), similarity or 0.0)
     hits = [_hit(tool, similarity, side) for tool, similarity in found]
     return hits, skill_names(run.space), None if keywords else "lexical"
 
@@ -140,7 +145,7 @@ def _serving(skills: list[SkillHit]) -> dict[str, tuple[float, str]]:
 
 def _hit(tool: ToolHit, similarity: float | None, side: _Side) -> GatewayHit:
     skill, skill_id = best_skill(tool.skill_ids, side.matched)
-    capability, need, provider = _capability(tool, side.serving)
+    capability, need, provider = _capability(tool, similarity or 0.0, side)
     keywords = side.keywords
     evidence = Evidence(
         semantic=max(0.0, similarity or 0.0),
@@ -157,7 +162,17 @@ def _hit(tool: ToolHit, similarity: float | None, side: _Side) -> GatewayHit:
     return GatewayHit(tool, rounded(score_of(parts)), "", evidence, parts)
 
 
-def _capability(tool: ToolHit, serving: dict[str, tuple[float, str]]) -> tuple[float, str | None, str | None]:
-    """How well the tool serves a need of the query through one of its skills; not for a need it is filed under."""
-    able = [(*serving[s], s) for s in tool.skill_ids if s in serving and serving[s][1] not in tool.skill_ids]
-    return max(able, default=(0.0, None, None))
+def _capability(tool: ToolHit, similarity: float, side: _Side) -> tuple[float, str | None, str | None]:
+    """How well the tool serves a need of the query through one of its skills; not for a need it is filed under.
+
+    Of the tools of the serving skill, the one nearest to the query counts in full: a shell, more than a list of
+    processes.
+    """
+    able = [
+        (weight * similarity / side.nearest[skill], need, skill)
+        for skill in tool.skill_ids
+        if skill in side.serving and side.nearest[skill] > 0
+        for weight, need in [side.serving[skill]]
+        if need not in tool.skill_ids
+    ]
+    return max((max(0.0, value), need, skill) for value, need, skill in able) if able else (0.0, None, None)
