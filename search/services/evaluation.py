@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from core.errors import ValidationFailed
+from search.lexical.store import store
 from search.services.filing import file_by_nearest
 from search.services.gateway import gateway_search
 from search.services.scratch import scratch_database
@@ -26,6 +27,7 @@ METRICS = ("recall@1", "recall@5", "ndcg@10", "mrr@10")
 DEEPEST = 10
 LONGEST_QUERY = 1000
 NO_SERVER = "tools"
+PATIENCE = 600.0
 
 Progress = Callable[[str, int, int], None]
 """Called with what is done, how much of it, and of how much."""
@@ -61,10 +63,8 @@ def read_set(folder: Path) -> EvaluationSet:
     for number, line in enumerate(_lines(folder / "queries.jsonl", ("query", "gold")), 1):
         gold = frozenset(str(tool_id) for tool_id in line["gold"])
         if not gold or not gold <= known:
-            missing = ", ".join(sorted(gold - known)) or "none"
-            raise ValidationFailed(
-                f"{folder / 'queries.jsonl'}: line {number}: gold names no tool of the set: {missing}."
-            )
+            problem = f"no tool has the id {min(gold - known)!r}" if gold else "gold is empty"
+            raise ValidationFailed(f"{folder / 'queries.jsonl'}: line {number}: {problem}.")
         questions.append(Question(str(line["query"]).strip()[:LONGEST_QUERY] or "?", gold))
     if not tools or not questions:
         raise ValidationFailed(f"{folder}: there are no tools, or no queries.")
@@ -107,6 +107,7 @@ def _fill(tools: list[dict[str, Any]], progress: Progress) -> dict[int, str]:
     index_refresh(progress=progress)
     file_by_nearest()
     index_refresh(progress=progress)
+    store.get(PATIENCE)  # no query should have to do without
     return {pk: ids[server, name] for pk, server, name in Tool.objects.values_list("pk", "server__name", "name")}
 
 

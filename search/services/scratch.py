@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -27,10 +28,11 @@ def scratch_database() -> Iterator[None]:
     default = connections["default"]
     params = default.get_connection_params()
     own = {key: params[key] for key in ("host", "port", "user", "password", "dbname", "sslmode") if params.get(key)}
-    name = f"{PREFIX}{os.getpid()}_{secrets.token_hex(4)}"
+    family = scratch_prefix(str(own["dbname"]))
+    name = f"{family}{os.getpid()}_{secrets.token_hex(4)}"
     try:
         with psycopg.connect(**own, autocommit=True) as owner:
-            _drop_left(owner)
+            _drop_left(owner, family)
             owner.execute(LOCK, [name])
             owner.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
             try:
@@ -47,14 +49,19 @@ def scratch_database() -> Iterator[None]:
         raise DatabaseUnavailable(f"The database is not reachable: {str(exc).splitlines()[0]}") from None
 
 
+def scratch_prefix(database: str) -> str:
+    """Locks belong to a database: what was begun beside another one is not ours to judge."""
+    return f"{PREFIX}{zlib.crc32(database.encode()):08x}_"
+
+
 def _work_on(name: str) -> None:
     connections["default"].close()
     connections["default"].settings_dict["NAME"] = name
     db.close_all()
 
 
-def _drop_left(owner: psycopg.Connection) -> None:
-    for (name,) in owner.execute(LEFT, [PREFIX]).fetchall():
+def _drop_left(owner: psycopg.Connection, family: str) -> None:
+    for (name,) in owner.execute(LEFT, [family]).fetchall():
         row = owner.execute(LOCK, [name]).fetchone()
         if row and row[0]:
             _drop(owner, name)
