@@ -8,6 +8,7 @@ import click
 COMMANDS: dict[str, str] = {
     "import": "cli.import_files:import_files",
     "sync": "cli.sync:sync",
+    "eval": "cli.eval:evaluate",
 }
 """Name: `module:function`. Nothing here imports Django or a model before its command runs."""
 

@@ -31,10 +31,11 @@ LAYERS = [
     ["services"],
     ["strategies"],
     ["stages"],
-    ["selectors", "sessions"],
+    ["ranking"],
+    ["selectors", "sessions", "lexical"],
     ["models", "text", "published", "transports", "config_file", "acceptance", "literal_secrets", "json_schemas"],
     ["arguments", "comparison", "inspection"],
-    ["types", "apps", "migrations"],
+    ["types", "fusion", "apps", "migrations"],
 ]
 LAYER = {name: len(LAYERS) - i for i, layer in enumerate(LAYERS) for name in layer}
 

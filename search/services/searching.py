@@ -9,6 +9,7 @@ from core import metrics, tracing
 from core.errors import EmbeddingFailed, NotReady, ToolscriptError
 from embeddings.queries import QueryVectors, embed_query
 from embeddings.types import Vectors
+from search.lexical.store import store
 from search.stages import find_tools, load_schemas, time_for, timed
 from search.strategies import strategy
 from search.types import SearchRequest, SearchResult, SearchRun, StrategyResult
@@ -65,6 +66,7 @@ def warm_up() -> None:
         if space is not None:
             embed(space, "warm up", settings.SEARCH_TIMEOUTS["embedding"])
             skill_matrix(space)
+        store.get(settings.SEARCH_TIMEOUTS["lexical"])
     except ToolscriptError as exc:
         log.warning("search.warm_up_failed", error=exc.message)
 
