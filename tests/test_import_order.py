@@ -24,13 +24,13 @@ LEVEL = {package: len(FLOORS) - i for i, floor in enumerate(FLOORS) for package 
 # Inside an app, from the entry points down.
 LAYERS = [
     ["urls", "admin", "management"],
-    ["api"],
+    ["api", "types_api"],
     ["tasks", "schemas", "serializers"],
     ["services"],
     ["strategies"],
     ["stages"],
     ["selectors"],
-    ["models", "text", "published"],
+    ["models", "text", "published", "typescript"],
     ["types", "apps", "migrations"],
 ]
 LAYER = {name: len(LAYERS) - i for i, layer in enumerate(LAYERS) for name in layer}
