@@ -8,6 +8,7 @@ import dj_database_url
 from config import env
 from config.postgres import EmbeddedPostgres
 from core.logs import configure as configure_logs
+from embeddings.devices import DEVICES
 from embeddings.types import EmbeddingOptions
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -108,13 +109,18 @@ CELERY_BEAT_SCHEDULE = {
 }
 
 # --- Embeddings -------------------------------------------------------------------------------------------
-TOOLSCRIPT_EMBEDDING_MODEL = env.text("TOOLSCRIPT_EMBEDDING_MODEL")
+SEARCH_MODEL = env.text("TOOLSCRIPT_SEARCH_MODEL")
+TOOLSCRIPT_EMBEDDING_MODEL = env.text("TOOLSCRIPT_EMBEDDING_MODEL") or SEARCH_MODEL
 EMBEDDING_OPTIONS = EmbeddingOptions(
     models_dir=DATA_DIR / "models",
     threads=env.integer("TOOLSCRIPT_EMBEDDING_THREADS", 1, 1, 64),
     timeout=env.seconds("TOOLSCRIPT_EMBEDDING_TIMEOUT", 5.0, 0.05, 60),
     openai_base_url=env.text("OPENAI_BASE_URL"),
     openai_api_key=env.text("OPENAI_API_KEY"),
+    device=env.choice("TOOLSCRIPT_SEARCH_DEVICE", "auto", DEVICES),
+)
+EMBEDDING_CACHE_DIR = (
+    None if env.flag("TOOLSCRIPT_SEARCH_NO_CACHE", default=False) else DATA_DIR / "cache" / "embeddings"
 )
 QUERY_CACHE_SIZE = env.integer("TOOLSCRIPT_QUERY_CACHE_SIZE", 2000, 0, 1_000_000)
 # What must be built before another embedding model may go live, in this order.

@@ -1,0 +1,35 @@
+"""The cache on disk, seen from the catalogue: which servers, which model, and what is worth keeping."""
+
+from django.conf import settings
+
+from embeddings.cache import VectorCache
+from embeddings.types import Vectors
+from tools_catalog.models import EmbeddingSpace, Server, ToolEmbedding
+
+
+def cache_for(space: EmbeddingSpace) -> VectorCache:
+    servers = [_owned(tenant, name) for tenant, name in Server.objects.values_list("tenant_id", "name")]
+    return VectorCache(settings.EMBEDDING_CACHE_DIR, servers, space.model, space.fingerprint, space.dim)
+
+
+def cached_key(part: str, key: str) -> str:
+    """The text as a document and the requests as queries may be equal words, and are not the same vector."""
+    return f"{part}:{key}"
+
+
+def cache_save(space: EmbeddingSpace, cache: VectorCache) -> None:
+    """Everything the space holds, so that the file is complete whatever part of it was new."""
+    if cache.file is None:
+        return
+    fields = ("tool__server__tenant_id", "tool__server__name", "tool__type", "tool__name", "part", "key", "vector")
+    tools: dict[str, tuple[str, Vectors]] = {}
+    rows = ToolEmbedding.objects.filter(space=space).order_by("tool_id", "part").values_list(*fields)
+    for tenant, server, kind, name, part, key, vector in rows.iterator(chunk_size=2000):
+        plain = kind == "tool" and part == ToolEmbedding.Part.TEXT
+        label = f"{_owned(tenant, server)}__{name}" + ("" if plain else f" ({kind}, {part})")
+        tools[label] = (cached_key(part, key), vector)
+    cache.save(tools)
+
+
+def _owned(tenant: int | None, name: str) -> str:
+    return name if tenant is None else f"{tenant}:{name}"
