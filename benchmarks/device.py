@@ -27,23 +27,6 @@ from embeddings.devices import DEVICES
 from embeddings.types import EmbeddingOptions, Vectors
 
 WORDS = ["read", "write", "file", "calendar", "event", "meeting", "commit", "branch", "search", "send", "table", "map"]
-    "read",
-    "write",
-    "file",
-    "calendar",
-    "event",
-    "meeting",
-    "commit",
-    "branch",
-    "search",
-    "send",
-    "message",
-    "invoice",
-    "table",
-    "weather",
-    "map",
-    "user",
-]
 
 
 def texts(count: int) -> list[str]:

@@ -46,7 +46,8 @@ def test_gpu_fails_loudly_where_there_is_none(tmp_path: Path) -> None:
 def test_the_status_is_logged_at_debug_level(tmp_path: Path) -> None:
     folder = tiny_onnx.build(tmp_path / "tiny")
     script = (
-        "import sys, pathlib, structlog; from embeddings import registry; from embeddings.types import EmbeddingOptions;"
+        "import sys, pathlib, structlog; from embeddings import registry;"
+        "from embeddings.types import EmbeddingOptions;"
         "structlog.configure(processors=[structlog.processors.add_log_level, structlog.processors.JSONRenderer()]);"
         "registry.load(sys.argv[1], EmbeddingOptions(pathlib.Path('.'), device='cpu'))"
     )
