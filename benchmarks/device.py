@@ -13,7 +13,6 @@ Prints one JSON object a line.
 import argparse
 import json
 import platform
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -131,4 +130,4 @@ def versions() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

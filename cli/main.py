@@ -12,7 +12,14 @@ from cli.output import note
 from core.errors import ToolscriptError
 
 COMMANDS: dict[str, str] = {
+    "call": "cli.call:call",
     "completion": "cli.completion:completion",
+    "config": "cli.config:config",
+    "search": "cli.search:search",
+    "serve": "cli.up:serve",
+    "status": "cli.status:status",
+    "types": "cli.types:types",
+    "up": "cli.up:up",
 }
 """Name: `module:function`. Nothing here imports Django or a model before its command runs."""
 

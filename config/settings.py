@@ -13,6 +13,10 @@ from embeddings.types import EmbeddingOptions
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
+# For `toolscript config`, which shows them.
+SETTINGS_DECLARED = env.DECLARED
+SETTING_PROBLEMS = env.PROBLEMS
+
 # --- Where things are -------------------------------------------------------------------------------------
 DATA_DIR = env.folder("TOOLSCRIPT_DATA_DIR", "~/.toolscript")
 PORT = env.integer("PORT", 8000, 1, 65535)
@@ -20,6 +24,9 @@ HOST = env.text("TOOLSCRIPT_HOST", "127.0.0.1")
 DATABASE_URL = env.text("DATABASE_URL")
 REDIS_URL = env.text("REDIS_URL")
 DEMO = env.flag("TOOLSCRIPT_DEMO", default=True)
+# Read by the `toolscript` command without Django (cli/settings.py); declared here so that they are described and shown.
+GATEWAY_URL = env.text("TOOLSCRIPT_GATEWAY_URL")
+API_KEY = env.text("TOOLSCRIPT_API_KEY")
 
 # --- Safety -----------------------------------------------------------------------------------------------
 PRODUCTION = env.flag("TOOLSCRIPT_PRODUCTION", default=False)
