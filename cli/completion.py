@@ -13,7 +13,7 @@ Examples:
 )
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
-    """Print the script that completes commands and options in your shell."""
+    """Print the completion script for a shell."""
     from click.shell_completion import get_completion_class
 
     from cli.main import toolscript

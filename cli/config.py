@@ -24,7 +24,10 @@ Examples:
 @output_option("table", "json")
 @data_dir_option
 def config(changed: bool, check: bool, output: str) -> None:
-    """Show the settings in effect and where each comes from. Secrets are not shown."""
+    """Show or check the settings in effect.
+
+    Each with its value and where it comes from. Secrets are not shown.
+    """
     rows = [row for row in effective() if row["source"] == "environment" or not changed]
     if check:
         say(f"{len(rows)} settings can be used.", "good")

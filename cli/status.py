@@ -27,7 +27,7 @@ Exit code: 0 when a gateway is ready to search, 3 when none runs or it is not re
 @settings.data_dir_option
 @click.pass_context
 def status(ctx: click.Context, output: str, gateway: str | None) -> None:
-    """Show whether a gateway runs, whether it is ready, and where its data is."""
+    """Show whether a gateway runs and is ready."""
     found = facts(gateway)
     if output == "json":
         say_json(found)

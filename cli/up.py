@@ -44,7 +44,10 @@ Examples:
 @click.option("--demo/--no-demo", default=None, help="Whether an empty catalogue gets the demo. [env: TOOLSCRIPT_DEMO]")
 @data_dir_option
 def up(port: int | None, host: str | None, demo: bool | None) -> None:
-    """Start everything in the foreground: database, worker, beat, web server. Ctrl-C stops it."""
+    """Start everything on this machine, in the foreground.
+
+    Database, worker, beat and web server. Ctrl-C stops them all.
+    """
     _set("PORT", port)
     _set("TOOLSCRIPT_HOST", host)
     _set("TOOLSCRIPT_DEMO", demo)
@@ -61,7 +64,10 @@ Examples:
 @host_option
 @data_dir_option
 def serve(port: int | None, host: str | None) -> None:
-    """Start the web server alone, on a database that is prepared and running."""
+    """Start the web server alone.
+
+    The database must be prepared (`manage.py prepare`) and running.
+    """
     _set("PORT", port)
     _set("TOOLSCRIPT_HOST", host)
     _manage("serve")
