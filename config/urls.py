@@ -5,12 +5,11 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 from rest_framework.negotiation import DefaultContentNegotiation
 
 from core.probes import HealthView, MetricsView
-from tools_catalog.types_api import ToolTypesView
 
 urlpatterns = [
     path("", TemplateView.as_view(template_name="home.html"), name="home"),
     path("", include("search.urls")),
-    path("runtime/tools.ts", ToolTypesView.as_view()),
+    path("", include("tools_catalog.urls")),
     path("health", HealthView.as_view()),
     path("metrics", MetricsView.as_view()),
     path("api/schema", SpectacularAPIView.as_view(content_negotiation_class=DefaultContentNegotiation), name="schema"),

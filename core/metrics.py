@@ -18,6 +18,10 @@ REQUESTS = Histogram("toolscript_http_request_seconds", "HTTP requests", ["metho
 STAGES = Histogram("toolscript_search_stage_seconds", "Stages of a search", ["stage"], buckets=BUCKETS)
 SEARCHES = Counter("toolscript_searches_total", "Searches by what really ran", ["strategy", "fallback", "degraded"])
 
+CALLS = Histogram(
+    "toolscript_tool_call_seconds", "Calls through the gateway", ["outcome"], buckets=(*BUCKETS, 30, 60, 120)
+)
+
 
 def observe_request(method: str, route: str, status: int, elapsed: float) -> None:
     REQUESTS.labels(method, route, str(status)).observe(elapsed)
@@ -27,6 +31,10 @@ def observe_search(strategy: str, fallback: str | None, degraded: str | None, st
     SEARCHES.labels(strategy, fallback or "none", degraded or "none").inc()
     for stage, elapsed_ms in stages_ms.items():
         STAGES.labels(stage).observe(elapsed_ms / 1000)
+
+
+def observe_call(outcome: str, elapsed: float) -> None:
+    CALLS.labels(outcome).observe(elapsed)
 
 
 def exposition() -> tuple[bytes, str]:

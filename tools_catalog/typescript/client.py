@@ -119,7 +119,12 @@ function problemOf(tool: string, response: GatewayResponse, body: string): Tools
   return new ToolscriptError(tool, response.status, "UNKNOWN", message);
 }
 
-async function callTool<Result>(tool: string, params: unknown, options: CallOptions): Promise<Result> {
+async function callTool<Result>(
+  tool: string,
+  params: unknown,
+  options: CallOptions,
+  server?: string,
+): Promise<Result> {
   const base = (gateway.url ?? fromEnvironment("TOOLSCRIPT_GATEWAY_URL") ?? %(base_url)s).replace(/\\/+$/, "");
   if (!base) {
     throw new ToolscriptError(tool, 0, "NO_GATEWAY", "TOOLSCRIPT_GATEWAY_URL is not set, and configure() gave no url.");
@@ -131,7 +136,8 @@ async function callTool<Result>(tool: string, params: unknown, options: CallOpti
   let response: GatewayResponse;
   let body: string;
   try {
-    response = await request(`${base}/tools/${encodeURIComponent(tool)}`, {
+    const which = server === undefined ? "" : `?server=${encodeURIComponent(server)}`;
+    response = await request(`${base}/tools/${encodeURIComponent(tool)}${which}`, {
       method: "POST",
       headers: {
         "Content-Type": "application/json",

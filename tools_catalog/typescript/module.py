@@ -32,11 +32,13 @@ class CallableTool:
 def render(tools: Iterable[CallableTool], *, base_url: str = "", compact: bool = False) -> str:
     """The same tools give the same module, whatever order they come in."""
     ordered = sorted(tools, key=lambda tool: (tool.server, tool.name))
-    names, declarations, methods = Names(RESERVED), [], {}
+    names = Names(RESERVED)
+    declarations: list[str] = []
+    methods: dict[tuple[str, str], str] = {}
     for tool in ordered:
         written, params, result = _types_of(tool, names, comments=not compact)
         declarations += written
-        methods[tool.id] = _method(tool, params, result, comments=not compact)
+        methods[tool.server, tool.name] = _method(tool, params, result, comments=not compact)
     client = CLIENT.replace("%(base_url)s", text(base_url))
     parts = [HEADER, *([] if compact else [usage(ordered)]), *declarations]
     parts += [_DOC.sub("", client) if compact else client, _tools(ordered, methods)]
@@ -90,8 +92,14 @@ def _types_of(tool: CallableTool, names: Names, *, comments: bool) -> tuple[list
 def _method(tool: CallableTool, params: str, result: str, *, comments: bool) -> str:
     signature = f"params: {params}{' = {}' if _nothing_needed(tool.input_schema) else ''}, options: CallOptions = {{}}"
     body = f"async {key(tool.name)}({signature}): Promise<{result}> {{\n"
-    body += f"  return await callTool<{result}>({text(tool.id)}, params, options);\n}},"
+    body += f"  return await callTool<{result}>({text(tool.id)}, params, options{_which(tool)});\n}},"
     return (comment(tool.description) if comments else "") + body
+
+
+def _which(tool: CallableTool) -> str:
+    """An id can be read in two ways when a name holds the separator itself; then the server is named too."""
+    readings = sum(tool.id.startswith("__", i) for i in range(len(tool.id)))
+    return f", {text(tool.server)}" if readings > 1 else ""
 
 
 def _nothing_needed(schema: Mapping[str, Any] | None) -> bool:
@@ -102,11 +110,11 @@ def _nothing_needed(schema: Mapping[str, Any] | None) -> bool:
     return plain and not any(word in schema for word in ("$ref", "allOf", "anyOf", "oneOf", "enum", "const"))
 
 
-def _tools(tools: Sequence[CallableTool], methods: Mapping[str, str]) -> str:
+def _tools(tools: Sequence[CallableTool], methods: Mapping[tuple[str, str], str]) -> str:
     names = server_names(tools)
     lines = ["export const tools = {"]
     for server, group in groupby(tools, key=lambda tool: tool.server):
         lines.append(f"  {key(names[server])}: {{")
-        lines += ["    " + methods[tool.id].replace("\n", "\n    ") for tool in group]
+        lines += ["    " + methods[tool.server, tool.name].replace("\n", "\n    ") for tool in group]
         lines.append("  },")
     return "\n".join([*lines, "};"])
