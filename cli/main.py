@@ -3,7 +3,7 @@
 import importlib
 import os
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -24,7 +24,17 @@ COMMANDS: dict[str, str] = {
 """Name: `module:function`. Nothing here imports Django or a model before its command runs."""
 
 
+class ReaderGone(Exception):
+    """A broken pipe, under a name that click does not turn into an exit with code 1."""
+
+
 class LazyGroup(click.Group):
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise ReaderGone from None
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
 
@@ -69,10 +79,10 @@ def main() -> NoReturn:
     sys.exit(run())
 
 
-def run() -> int:
-    """Runs the command of this process; whatever ends it becomes one line and an exit code."""
+def run(args: list[str] | None = None) -> int:
+    """Runs the command (of this process, by default); whatever ends it becomes one line and an exit code."""
     try:
-        code = toolscript.main(prog_name="toolscript", standalone_mode=False)
+        code = toolscript.main(args, prog_name="toolscript", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except Failure as exc:
@@ -85,10 +95,14 @@ def run() -> int:
     except (click.Abort, KeyboardInterrupt):
         note("\nInterrupted.")
         return INTERRUPTED
-    except BrokenPipeError:
-        # Python would complain once more when it flushes what nobody reads.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+    except (BrokenPipeError, ReaderGone):
+        return _nobody_reads()
+
+
+def _nobody_reads() -> int:
+    """Python would complain once more when it flushes what nobody reads."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return BROKEN_PIPE
 
 
 def _failed(exc: Failure) -> int:

@@ -93,6 +93,8 @@ const caught = async (call: () => Promise<unknown>): Promise<void> => {
 };
 const echoed = await tools.madeUp.echo({ text: "hi ", times: 2, note: null });
 said.push(echoed.text);
+const plain = await tools.madeUp.everything();
+said.push(plain.content.map((part) => part.type));
 said.push(
   await tools.time.convert_time({ source_timezone: "UTC", time: "16:30", target_timezone: "Asia/Tokyo" }),
 );
@@ -113,15 +115,18 @@ def test_deno_runs_the_client_against_the_gateway_and_real_servers(api: Api, tmp
     (tmp_path / "script.ts").write_text(SCRIPT)
     key = api.http.headers.get("Authorization", "").removeprefix("Bearer ")
     env = {**os.environ, "TOOLSCRIPT_GATEWAY_URL": str(api.http.base_url), "TOOLSCRIPT_API_KEY": key}
-    command = ["node", str(deno), "run", "--check", "--no-remote", "--allow-env", "--allow-net", "script.ts"]
+    command = ["node", str(deno), "run", "--no-check", "--no-remote", "--allow-env", "--allow-net", "script.ts"]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    text, answer, failed, refused, away = json.loads(done.stdout)
+    text, kinds, answer, failed, refused, away = json.loads(done.stdout)
     assert text == "hi hi "
-    assert "01:30:00+09:00" in answer["content"][0]["text"]
+    assert kinds == ["text", "image", "audio", "resource", "resource_link"]
+    assert "01:30:00+09:00" in json.dumps(answer)
     assert failed[:3] == [200, "TOOL_ERROR", "made_up__fail"]
     assert "the printer is on fire" in failed[3]
     assert refused[:2] == [422, "VALIDATION_ERROR"]
     assert "text" in refused[3]
     assert away[:2] == [0, "UNREACHABLE"]
-    assert compile_errors(tmp_path, {"tools.ts": written}) == ""
+    files = {"tools.ts": written, "script.ts": f"{SCRIPT}declare const console: {{ log(text: string): void }};"}
+    options = ("--allowImportingTsExtensions", "--module", "esnext", "--lib", "es2022")
+    assert compile_errors(tmp_path, files, *options) == ""

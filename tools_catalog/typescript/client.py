@@ -123,6 +123,7 @@ async function callTool<Result>(
   tool: string,
   params: unknown,
   options: CallOptions,
+  structured: boolean,
   server?: string,
 ): Promise<Result> {
   const base = (gateway.url ?? fromEnvironment("TOOLSCRIPT_GATEWAY_URL") ?? %(base_url)s).replace(/\\/+$/, "");
@@ -165,6 +166,6 @@ async function callTool<Result>(
     const said = (answer.content ?? []).map((part) => part.text ?? "").join("\\n").trim();
     throw new ToolscriptError(tool, response.status, "TOOL_ERROR", said || "The tool reported an error.", answer);
   }
-  return (answer.structuredContent ?? answer) as Result;
+  return (structured ? answer.structuredContent ?? answer : answer) as Result;
 }
 """

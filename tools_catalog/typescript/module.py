@@ -92,14 +92,14 @@ def _types_of(tool: CallableTool, names: Names, *, comments: bool) -> tuple[list
 def _method(tool: CallableTool, params: str, result: str, *, comments: bool) -> str:
     signature = f"params: {params}{' = {}' if _nothing_needed(tool.input_schema) else ''}, options: CallOptions = {{}}"
     body = f"async {key(tool.name)}({signature}): Promise<{result}> {{\n"
-    body += f"  return await callTool<{result}>({text(tool.id)}, params, options{_which(tool)});\n}},"
+    body += f"  return await callTool<{result}>({text(tool.id)}, params, options{_how(tool)});\n}},"
     return (comment(tool.description) if comments else "") + body
 
 
-def _which(tool: CallableTool) -> str:
-    """An id can be read in two ways when a name holds the separator itself; then the server is named too."""
+def _how(tool: CallableTool) -> str:
+    """Whether the answer is the structured one; and the server, where a name holds the separator itself."""
     readings = sum(tool.id.startswith("__", i) for i in range(len(tool.id)))
-    return f", {text(tool.server)}" if readings > 1 else ""
+    return (", true" if tool.output_schema else ", false") + (f", {text(tool.server)}" if readings > 1 else "")
 
 
 def _nothing_needed(schema: Mapping[str, Any] | None) -> bool:
