@@ -29,10 +29,11 @@ LAYERS = [
     ["services"],
     ["strategies"],
     ["stages"],
-    ["selectors", "sessions"],
+    ["ranking"],
+    ["selectors", "sessions", "lexical"],
     ["models", "text", "published", "transports", "config_file", "acceptance", "literal_secrets"],
     ["arguments", "comparison", "inspection", "typescript"],
-    ["types", "apps", "migrations"],
+    ["types", "fusion", "apps", "migrations"],
 ]
 LAYER = {name: len(LAYERS) - i for i, layer in enumerate(LAYERS) for name in layer}
 
