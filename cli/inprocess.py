@@ -1,5 +1,6 @@
 """The gateway without a network: the same views, asked inside this process. Used where no gateway runs."""
 
+import contextlib
 import io
 import sys
 from collections.abc import Iterator
@@ -76,33 +77,59 @@ def in_process(model: str | None = None) -> Iterator[Gateway]:
     if not model:
         yield gateway
         return
-    from cli.progress import progress
     from tools_catalog.selectors import searching_in
-    from tools_catalog.services.reindex import index_beside
 
-    with progress() as report:
-        space = index_beside(model, report)
-    with searching_in(space):
+    with searching_in(_space_of(model)):
         yield gateway
+
+
+def _space_of(model: str) -> Any:
+    """Its vectors, built where they are missing. A model that cannot be loaded leaves the search by words."""
+    from cli.progress import progress
+    from core.errors import EmbeddingFailed
+    from embeddings.devices import NoGpu
+    from tools_catalog.services.reindex import index_beside
+    from tools_catalog.types import Space
+
+    try:
+        with progress() as report:
+            return index_beside(model, report)
+    except NoGpu:
+        raise
+    except EmbeddingFailed as exc:
+        note(exc.message, "warn")
+        return Space(0, model, "", 0)  # fits no embedder, so that every search in it is one by words
 
 
 def _prepare() -> None:
     """A database that is new, or of an older version, is brought up to date first, and that is said."""
-    from django.core.management import call_command
+    from django.core.management import CommandError, call_command
     from django.db import OperationalError, connection
     from django.db.migrations.executor import MigrationExecutor
 
-    from core.errors import ToolscriptError
     from tools_catalog.selectors import live_space
 
     try:
         executor = MigrationExecutor(connection)
         missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
-        if not missing and live_space() is not None:
-            return
-        note("Preparing the catalogue …", "dim")
-        call_command("prepare", stdout=io.StringIO())
+        if missing or live_space() is None:
+            note("Preparing the catalogue …", "dim")
+            with contextlib.redirect_stdout(sys.stderr):  # progress is not part of the answer
+                call_command("prepare", stdout=io.StringIO())
+        _insist_on_the_gpu()
     except OperationalError as exc:
         raise Failure(f"The database is not reachable: {exc}".strip()) from None
-    except ToolscriptError as exc:
-        raise Failure(exc.message) from None
+    except CommandError as exc:
+        _insist_on_the_gpu()
+        note(str(exc), "warn")
+
+
+def _insist_on_the_gpu() -> None:
+    """Searches go on without a model; but not where a GPU was asked for and there is none."""
+    from django.conf import settings as service
+
+    from embeddings import registry
+    from tools_catalog.services.spaces import model_wanted
+
+    if service.EMBEDDING_OPTIONS.device == "gpu":
+        registry.load(model_wanted(), service.EMBEDDING_OPTIONS)

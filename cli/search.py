@@ -23,7 +23,7 @@ Examples:
 
 \b
 Asks the gateway that runs; where none does, searches in this process. A flag wins over its variable.
-Also read: TOOLSCRIPT_SEARCH_ALPHA, TOOLSCRIPT_SEARCH_DEVICE, TOOLSCRIPT_SEARCH_NO_CACHE, TOOLSCRIPT_API_KEY.
+Also read: TOOLSCRIPT_SEARCH_DEVICE, TOOLSCRIPT_SEARCH_NO_CACHE, TOOLSCRIPT_API_KEY.
 """
 )
 @click.argument("query")
@@ -48,6 +48,13 @@ Also read: TOOLSCRIPT_SEARCH_ALPHA, TOOLSCRIPT_SEARCH_DEVICE, TOOLSCRIPT_SEARCH_
     help="The lowest confidence that is shown.",
 )
 @click.option(
+    "--alpha",
+    type=click.FloatRange(0, 1),
+    envvar="TOOLSCRIPT_SEARCH_ALPHA",
+    show_envvar=True,
+    help="How much meaning counts against words. Default: the gateway's, 0.7.",
+)
+@click.option(
     "--model",
     envvar="TOOLSCRIPT_SEARCH_MODEL",
     show_envvar=True,
@@ -56,10 +63,19 @@ Also read: TOOLSCRIPT_SEARCH_ALPHA, TOOLSCRIPT_SEARCH_DEVICE, TOOLSCRIPT_SEARCH_
 @output_option("table", "json", "types")
 @gateway_option
 @data_dir_option
-def search(query: str, *, limit: int, threshold: float, model: str | None, output: str, gateway: str | None) -> None:
+def search(
+    query: str,
+    *,
+    limit: int,
+    threshold: float,
+    alpha: float | None,
+    model: str | None,
+    output: str,
+    gateway: str | None,
+) -> None:
     """Find tools for a request in plain words."""
     with gateway_for(gateway, model) as asked:
-        found = asked.get("/search", q=query, limit=limit, threshold=threshold)
+        found = asked.get("/search", q=query, limit=limit, threshold=threshold, alpha=alpha)
         results = results_of(found)
         if found.get("degraded"):
             note("The embedding model is not available: these are matches by words only.", "warn")

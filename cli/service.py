@@ -13,7 +13,7 @@ _held: list[IO[str]] = []
 
 def set_up() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    os.environ.setdefault("TOOLSCRIPT_LOG_LEVEL", "WARNING")  # a terminal is no log
+    os.environ.setdefault("TOOLSCRIPT_LOG_LEVEL", "ERROR")  # a terminal is no log: commands say what matters
     import django
 
     django.setup()

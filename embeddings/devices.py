@@ -72,5 +72,11 @@ def torch_device(device: str) -> str:
     return chosen
 
 
-def _no_gpu(problem: str) -> EmbeddingFailed:
-    return EmbeddingFailed(f"The device is gpu, and there is no GPU to use: {problem}. Use auto or cpu instead.")
+class NoGpu(EmbeddingFailed):
+    """A GPU was insisted on: nothing should go on without it, and nothing will change by itself."""
+
+    retryable = False
+
+
+def _no_gpu(problem: str) -> NoGpu:
+    return NoGpu(f"The device is gpu, and there is no GPU to use: {problem}. Use auto or cpu instead.")

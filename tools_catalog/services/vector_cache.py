@@ -5,6 +5,7 @@ from django.conf import settings
 from embeddings.cache import VectorCache
 from embeddings.types import Vectors
 from tools_catalog.models import EmbeddingSpace, Server, ToolEmbedding
+from tools_catalog.services.spaces import model_wanted
 
 
 def cache_for(space: EmbeddingSpace) -> VectorCache:
@@ -18,8 +19,11 @@ def cached_key(part: str, key: str) -> str:
 
 
 def cache_save(space: EmbeddingSpace, cache: VectorCache) -> None:
-    """Everything the space holds, so that the file is complete whatever part of it was new."""
-    if cache.file is None:
+    """Everything the space holds, so that the file is complete whatever part of it was new.
+
+    Only of the model that is in use: one search with another must not push its vectors out.
+    """
+    if cache.file is None or space.model != model_wanted():
         return
     fields = ("tool__server__tenant_id", "tool__server__name", "tool__type", "tool__name", "part", "key", "vector")
     tools: dict[str, tuple[str, Vectors]] = {}
