@@ -72,9 +72,8 @@ def show(found: dict[str, Any]) -> None:
     state = styled("ready", "good") if found["ready"] else styled("not ready", "bad")
     say(f"gateway    {found['gateway'] or 'none'}  {state}")
     for name, value in found["checks"].items():
-        say(f"{name:<10} {styled(value, 'good' if value == 'ok' else 'bad')}")
-    if found["model"]:
-        say(f"model      {found['model']}")
+        about = f"  {found['model']}" if name == "model" and found["model"] else ""
+        say(f"{name:<10} {styled(value, 'good' if value == 'ok' else 'bad')}{about}")
     say(f"data       {found['data_dir']}{'' if found['data_dir_exists'] else '  (not there yet)'}")
     say(f"cache      {found['embedding_cache_bytes'] / 1e6:.1f} MB of vectors")
     if found["problem"]:

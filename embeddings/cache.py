@@ -53,6 +53,9 @@ class VectorCache:
     def file(self) -> Path | None:
         return self._folder / f"embeddings-{config_hash(self._servers)}.json" if self._folder else None
 
+    def is_missing(self) -> bool:
+        return self.file is not None and not self.file.exists()
+
     def get(self, digest: str) -> Vectors | None:
         if self._own is None:
             self._own = self._read(self.file, quiet=False)
@@ -65,9 +68,6 @@ class VectorCache:
     def save(self, tools: Mapping[str, tuple[str, Vectors]]) -> None:
         """Replaces the file at once: who reads it meanwhile sees the old one or the new one, never a half."""
         if self._folder is None or self.file is None:
-            return
-        if len(tools) > MAX_TOOLS:
-            log.warning("embedding_cache.too_large", tools=len(tools), limit=MAX_TOOLS)
             return
         rows = {name: {"hash": digest, "vector": _packed(vector)} for name, (digest, vector) in tools.items()}
         head = {"format": FORMAT, "model": self._model, "version": self._version, "servers": self._servers}

@@ -52,8 +52,7 @@ def build(space: EmbeddingSpace, advance: Callable[[int], None]) -> None:
         _write(space, tools, _vectors(space, embedder, cache, tools))
         advance(len(tools))
     payload_sync(None)
-    if cache is not None:
-        cache_save(space, cache)
+    cache_save(space, cache or cache_for(space), changed=cache is not None)
 
 
 def payload_sync(tool_ids: Sequence[int] | None) -> None:
