@@ -135,7 +135,7 @@ class TestDevices:
     def test_disable_gpu_acceleration_via_environment(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         asked: list[list[str]] = []
 
-        class Watched(onnxruntime.InferenceSession):  # type: ignore[misc, name-defined]
+        class Watched(onnxruntime.InferenceSession):
             def __init__(self, *args: Any, providers: list[str], **rest: Any) -> None:
                 asked.append(providers)
                 super().__init__(*args, providers=providers, **rest)
