@@ -15,6 +15,7 @@ COMMANDS: dict[str, str] = {
     "call": "cli.call:call",
     "completion": "cli.completion:completion",
     "config": "cli.config:config",
+    "eval": "cli.eval:evaluate",
     "search": "cli.search:search",
     "serve": "cli.up:serve",
     "status": "cli.status:status",

@@ -7,8 +7,8 @@ from search.fusion import blend, either
 from search.lexical.query import Keywords
 from search.types import Part
 
-LEXICAL_WEIGHT = 0.6
-SKILL_WEIGHT = 0.1
+LEXICAL_WEIGHT = 0.9
+SKILL_WEIGHT = 0.05
 CAPABILITY_WEIGHT = 0.6
 EXACT_NAME = 0.98
 NEAR_NAME = 0.9

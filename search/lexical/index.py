@@ -189,8 +189,12 @@ def updated(index: Index, changed: Sequence[Document], removed: Iterable[int]) -
         return build(changed)
     touched = {*removed, *(d.tool_id for d in changed)}
     fresh = {i: d for i, d in index.fresh.items() if i not in touched} | {d.tool_id: d for d in changed}
-    entries = {i: e for i, e in index.entries.items() if i not in touched}
-    entries.update((d.tool_id, _entry(d)) for d in changed)
+    entries, names = dict(index.entries), dict(index.names)
+    for tool_id in touched & entries.keys():
+        _unname(names, tool_id, entries.pop(tool_id))
+    for d in changed:
+        entries[d.tool_id] = _entry(d)
+        _name(names, d.tool_id, entries[d.tool_id])
     alive = index.alive & ~np.isin(index.large.ids, np.fromiter(touched, dtype=np.int64, count=len(touched)))
     for d in changed:
         index.surface.update(dict.fromkeys(d.surface))
@@ -198,7 +202,7 @@ def updated(index: Index, changed: Sequence[Document], removed: Iterable[int]) -
     if len(fresh) > max(SMALL, len(entries) // 10):
         large = merged(large, alive, small, len(index.vocabulary))
         alive, fresh, small = np.ones(len(large.ids), dtype=np.bool_), {}, block([], index.vocabulary)
-    return Index(entries, index.vocabulary, index.surface, large, alive, small, fresh, _names(entries))
+    return Index(entries, index.vocabulary, index.surface, large, alive, small, fresh, names)
 
 
 def _entry(d: Document) -> Entry:
@@ -206,8 +210,19 @@ def _entry(d: Document) -> Entry:
 
 
 def _names(entries: dict[int, Entry]) -> dict[str, tuple[int, ...]]:
-    names: dict[str, list[int]] = {}
+    names: dict[str, tuple[int, ...]] = {}
     for tool_id, entry in entries.items():
-        for name in {squash(name) for name in entry.names}:
-            names.setdefault(name, []).append(tool_id)
-    return {name: tuple(ids) for name, ids in names.items()}
+        _name(names, tool_id, entry)
+    return names
+
+
+def _name(names: dict[str, tuple[int, ...]], tool_id: int, entry: Entry) -> None:
+    for name in {squash(name) for name in entry.names}:
+        names[name] = (*names.get(name, ()), tool_id)
+
+
+def _unname(names: dict[str, tuple[int, ...]], tool_id: int, entry: Entry) -> None:
+    for name in {squash(name) for name in entry.names}:
+        names[name] = tuple(other for other in names[name] if other != tool_id)
+        if not names[name]:
+            del names[name]

@@ -12,11 +12,11 @@ from search.lexical.index import K1, Index
 from search.lexical.typos import names_near, repairs
 from search.lexical.words import STOP, pieces, squash, stem, words, words_in
 
-HALF = 4.0
+HALF = 5.0
 """The BM25 score that counts one half, in units of the rarest possible word: so it fits a catalogue of any size."""
 HALF_OF_QUERY = 0.5
 """The share of what a tool with all words of the query could score that counts one half."""
-STEEPNESS = 3.0
+STEEPNESS = 4.0
 """A few common words in common say almost nothing: measured, it is worth up to six points of NDCG@10 over 1."""
 JOINED = 0.7
 ALMOST = 0.98
@@ -40,7 +40,7 @@ class Keywords:
     """What the keyword side says about a query."""
 
     best: list[int]
-    """Tools, best first."""
+    """Tools: by name, then by words."""
     scores: dict[int, float]
     """BM25 in units of the rarest possible word."""
     possible: float
@@ -75,10 +75,9 @@ def search(index: Index, query: str, *, tenant_id: int | None, item_type: str | 
             found = found[np.argpartition(-raw[found], 4 * limit)[: 4 * limit]]
         scores.update(zip(block.ids[found].tolist(), (raw[found] / unit).tolist(), strict=True))
     possible = asked.possible * (K1 + 1) / unit
-    keywords = Keywords([], scores, possible, len(index.entries), names, asked.repaired)
-    ranked = sorted({**scores, **names}, key=lambda i: (-keywords.match(i), -scores.get(i, 0.0), i))
-    keywords.best.extend(ranked[:limit])
-    return keywords
+    named = sorted(names, key=lambda i: (-names[i].share, -scores.get(i, 0.0), i))
+    ranked = dict.fromkeys([*named, *sorted(scores, key=lambda i: (-scores[i], i))])
+    return Keywords(list(ranked)[:limit], scores, possible, len(index.entries), names, asked.repaired)
 
 
 @dataclass(slots=True)

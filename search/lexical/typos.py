@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from rapidfuzz import process
-from rapidfuzz.distance import DamerauLevenshtein
+from rapidfuzz.distance import OSA, DamerauLevenshtein
 
 from search.lexical.index import Index
 from search.lexical.words import STOP, stem
@@ -23,7 +23,7 @@ def repairs(index: Index, word: str) -> dict[str, float]:
     most = 1 if len(word) < 7 else 2
     near = [
         (choice, distance)
-        for choice, distance, _ in _extract(word, _window(_by_length(index, "words", index.surface), word, most), most)
+        for choice, distance in _extract(word, _window(_by_length(index, "words", index.surface), word, most), most)
         if index.count(stem(choice)) and _safe(word, choice)
     ]
     if not near:
@@ -43,7 +43,7 @@ def names_near(index: Index, name: str, most: int) -> dict[str, float]:
     most = min(most, 1 if len(name) < 5 else 2)
     choices = _window(_by_length(index, "names", index.names), name, most)
     found = _extract(name, choices, most)
-    return {choice: 1 - distance / max(len(name), len(choice)) for choice, distance, _ in found if _safe(name, choice)}
+    return {choice: 1 - distance / max(len(name), len(choice)) for choice, distance in found if _safe(name, choice)}
 
 
 def _safe(typed: str, choice: str) -> bool:
@@ -73,5 +73,8 @@ def _window(lists: dict[int, list[str]], text: str, most: int) -> list[str]:
     return [c for size in range(len(text) - most, len(text) + most + 1) for c in lists.get(size, ())]
 
 
-def _extract(text: str, choices: list[str], most: int) -> list[tuple[str, int, int]]:
-    return process.extract(text, choices, scorer=DamerauLevenshtein.distance, score_cutoff=most, limit=None)
+def _extract(text: str, choices: list[str], most: int) -> list[tuple[str, int]]:
+    """The fast distance does not see a swap across a missing letter: it looks one further, the exact one decides."""
+    near = process.extract(text, choices, scorer=OSA.distance, score_cutoff=most + 1, limit=None)
+    exact = [(choice, DamerauLevenshtein.distance(text, choice, score_cutoff=most)) for choice, _, _ in near]
+    return [(choice, distance) for choice, distance in exact if distance <= most]
