@@ -16,9 +16,11 @@ COMMANDS: dict[str, str] = {
     "completion": "cli.completion:completion",
     "config": "cli.config:config",
     "eval": "cli.eval:evaluate",
+    "import": "cli.import_files:import_files",
     "search": "cli.search:search",
     "serve": "cli.up:serve",
     "status": "cli.status:status",
+    "sync": "cli.sync:sync",
     "types": "cli.types:types",
     "up": "cli.up:up",
 }

@@ -7,6 +7,7 @@ that ended is replaced at the next call. One that is not used is closed, and the
 import asyncio
 import contextlib
 import os
+import re
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -29,6 +30,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from core.errors import NotReady, ToolscriptError, UpstreamError, UpstreamTimeout
 from tools_catalog.transports.client import connect
+from tools_catalog.transports.diagnosis import STATUSES
 from tools_catalog.transports.watch import Watch
 from tools_catalog.types import Target
 
@@ -42,6 +44,8 @@ LIST_CHANGED = (ToolListChangedNotification, PromptListChangedNotification, Reso
 LAST_WORDS_SECONDS = 1.0
 """How long a failed call waits for its session to end, to learn why."""
 GRACE = 2.0
+SESSION_REFUSED = re.compile("session|Server returned an error response", re.IGNORECASE)
+"""Servers say it in their own words; the second is what the SDK says for those it cannot read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,12 @@ class Limits:
 
 
 class NotSent(Exception):
-    """The request never left this machine, so sending it again cannot do anything twice."""
+    """The request was never taken in, so sending it again cannot do anything twice."""
+
+    def __init__(self, otherwise: ToolscriptError) -> None:
+        super().__init__()
+        self.otherwise = otherwise
+        """What to say if it fails again."""
 
 
 class Session:
@@ -85,7 +94,7 @@ class Session:
         try:
             client = await asyncio.shield(self._ready)
             if self.is_over:
-                raise NotSent
+                raise NotSent(UpstreamError(f"{self.target.name} ended before the call was sent."))
             started = time.monotonic()
             result = await self._answer(action, client, started)
             self.answered_at = time.monotonic()
@@ -95,6 +104,8 @@ class Session:
             self.used_at = time.monotonic()
 
     async def _answer(self, action: Action[T], client: Client, started: float) -> T:
+        statuses: list[int] = []
+        token = STATUSES.set(statuses)
         try:
             return await action(client)
         except MCPError as exc:
@@ -103,25 +114,23 @@ class Session:
                 raise UpstreamTimeout(f"{self.target.name} did not answer in time.") from None
             if exc.code == CONNECTION_CLOSED:
                 raise await self._why_it_ended() from None
-            if self._is_unknown_to_the_server(exc):
-                self.retire()
-                raise NotSent from None
-            self.answered_at = time.monotonic()
             message = self._watch.secrets.hide(exc.message)[:500]
-            raise UpstreamError(f"{self.target.name} answered with an error: {message}", {"code": exc.code}) from None
+            error = UpstreamError(f"{self.target.name} answered with an error: {message}", {"code": exc.code})
+            if _is_forgotten(exc, statuses):
+                self.retire()
+                raise NotSent(error) from None
+            self.answered_at = time.monotonic()
+            raise error from None
         except TimeoutError:
             self._give_up_if_silent(started)
             raise UpstreamTimeout(f"{self.target.name} did not answer in time.") from None
+        finally:
+            STATUSES.reset(token)
 
     def _give_up_if_silent(self, started: float) -> None:
         """A server that answered nobody since this call began may hang: the next call starts a new session."""
         if self.answered_at < started:
             self.retire()
-
-    def _is_unknown_to_the_server(self, exc: MCPError) -> bool:
-        """A server behind HTTP that was restarted knows nothing of its old sessions, and refuses them unseen."""
-        status = self._watch.diagnosis.http_status
-        return status == "HTTP 404" or (status == "HTTP 400" and "session" in exc.message.lower())
 
     async def _why_it_ended(self) -> ToolscriptError:
         self.retire()
@@ -182,7 +191,7 @@ class Session:
                 tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
             ) as changes:
                 async for _ in changes:
-                    await self._changed(self.key)
+                    pass  # each reaches the message handler by itself
 
     async def _on_message(self, message: IncomingMessage) -> None:
         if isinstance(message, LIST_CHANGED):
@@ -205,8 +214,8 @@ class Pool:
                     return await self._session(key, target).call(action)
         except TimeoutError:
             raise UpstreamTimeout(f"{target.name} did not answer in time.") from None
-        except NotSent:
-            raise UpstreamError(f"{target.name} ended before the call was sent.") from None
+        except NotSent as exc:
+            raise exc.otherwise from None
 
     def _session(self, key: int, target: Target) -> Session:
         known = self.sessions.get(key)
@@ -240,6 +249,12 @@ class Pool:
             session.retire()
         if tasks:
             await asyncio.wait(tasks, timeout=10)
+
+
+def _is_forgotten(exc: MCPError, statuses: list[int]) -> bool:
+    """A server behind HTTP that was restarted knows nothing of its old sessions, and refuses what belongs to them."""
+    status = statuses[-1] if statuses else 0
+    return status == 404 or (status == 400 and bool(SESSION_REFUSED.search(exc.message)))
 
 
 def _announces(client: Client) -> bool:

@@ -6,8 +6,10 @@ import base64
 import os
 from typing import Any
 
-from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.subscriptions import InMemorySubscriptionBus
+from mcp.shared.subscriptions import ToolsListChanged
 from mcp_types import (
     AudioContent,
     CallToolResult,
@@ -19,7 +21,8 @@ from mcp_types import (
     ToolAnnotations,
 )
 
-server = MCPServer("gateway-test", log_level="CRITICAL")
+changes = InMemorySubscriptionBus()
+server = MCPServer("gateway-test", log_level="CRITICAL", subscriptions=changes)
 DATA = base64.b64encode(b"\x00\x01").decode()
 
 
@@ -78,10 +81,10 @@ def odd() -> str:
 
 
 @server.tool()
-async def learn(name: str, ctx: Context) -> str:
+async def learn(name: str) -> str:
     """Offer one more tool from now on."""
     server.add_tool(lambda: name, name=name, description="Learned.")
-    await ctx.session.send_tool_list_changed()
+    await changes.publish(ToolsListChanged())
     return name
 
 

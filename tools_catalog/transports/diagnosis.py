@@ -3,16 +3,27 @@
 import asyncio
 import contextlib
 import os
+from contextvars import ContextVar
 from typing import TextIO
 
 KEPT = 8192
 SHOWN = 600
 
 
+STATUSES: ContextVar[list[int] | None] = ContextVar("STATUSES", default=None)
+"""Where a caller wants to know the HTTP status of its own request: many share one connection."""
+
+
 class Diagnosis:
     def __init__(self) -> None:
         self.http_status = ""
         self.stderr = b""
+
+    def note_status(self, status: int) -> None:
+        self.http_status = f"HTTP {status}" if status >= 400 else ""
+        statuses = STATUSES.get()
+        if statuses is not None:
+            statuses.append(status)
 
     def hint(self) -> str:
         if self.http_status:

@@ -19,7 +19,7 @@ SILENCE_SECONDS = 300.0
 
 def http_client(target: Target, diagnosis: Diagnosis) -> httpx2.AsyncClient:
     async def note(response: httpx2.Response) -> None:
-        diagnosis.http_status = f"HTTP {response.status_code}" if response.status_code >= 400 else ""
+        diagnosis.note_status(response.status_code)
 
     return httpx2.AsyncClient(
         headers=dict(target.headers),
