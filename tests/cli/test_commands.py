@@ -323,7 +323,8 @@ def test_no_command_imports_anything_heavy_before_it_runs() -> None:
     script = (
         "import sys; from cli.main import COMMANDS, toolscript; import click; context = click.Context(toolscript);"
         "[toolscript.get_command(context, name) for name in COMMANDS];"
-        f"heavy = set({sorted(HEAVY - {'rich'})!r}) & set(sys.modules); sys.exit(f'imported: {{heavy}}' if heavy else 0)"
+        f"heavy = set({sorted(HEAVY - {'rich'})!r}) & set(sys.modules);"
+        "sys.exit(f'imported: {heavy}' if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
