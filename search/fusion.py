@@ -18,7 +18,8 @@ def saturate(score: float, half: float, steepness: float = 1.0) -> float:
     """
     if score <= 0:
         return 0.0
-    return float(1 / (1 + (half / score) ** steepness))
+    times = float(min(score / half, 1e6) ** steepness)
+    return times / (1 + times)
 
 
 def weighted(semantic: Mapping[K, float], lexical: Mapping[K, float], alpha: float) -> dict[K, float]:

@@ -145,8 +145,12 @@ class Index:
         return total / max(1, len(self.large.ids) + len(self.small.ids)) or 1.0
 
     def count(self, term: str) -> int:
+        """How many tools hold the word."""
         number = self.vocabulary.get(term)
-        return 0 if number is None else self.large.count(number) + self.small.count(number)
+        if number is None:
+            return 0
+        found = self.large.docs[self.large.postings(number)]
+        return int(np.count_nonzero(self.alive[found])) + self.small.count(number)
 
     def idf(self, term: str) -> float:
         df, total = self.count(term), max(1, len(self.entries))
