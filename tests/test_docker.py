@@ -18,22 +18,22 @@ DOCKERFILE = (ROOT / "Dockerfile").read_text()
 
 
 def test_all_parts_are_there() -> None:
-    assert set(COMPOSE["services"]) == {"postgres", "redis", "prepare", "web", "worker", "beat"}
+    assert set(COMPOSE["services"]) == {"postgres", "redis", "prepare", "web", "worker", "beat", "listener"}
 
 
-@pytest.mark.parametrize("name", ["prepare", "web", "worker", "beat"])
+@pytest.mark.parametrize("name", ["prepare", "web", "worker", "beat", "listener"])
 def test_every_variable_of_a_service_is_a_setting(name: str) -> None:
     assert set(COMPOSE["services"][name]["environment"]) <= set(env.DECLARED)
 
 
 def test_every_command_exists() -> None:
-    commands = [COMPOSE["services"][name]["command"] for name in ("prepare", "web")]
-    assert [command[:2] for command in commands] == [["python", "manage.py"]] * 2
+    commands = [COMPOSE["services"][name]["command"] for name in ("prepare", "web", "listener")]
+    assert [command[:2] for command in commands] == [["python", "manage.py"]] * 3
     assert {command[2] for command in commands} <= set(get_commands())
 
 
 def test_whoever_needs_the_database_waits_for_it_to_be_prepared() -> None:
-    for name in ("web", "worker", "beat"):
+    for name in ("web", "worker", "beat", "listener"):
         assert COMPOSE["services"][name]["depends_on"] == {"prepare": {"condition": "service_completed_successfully"}}
     assert set(COMPOSE["services"]["prepare"]["depends_on"]) == {"postgres", "redis"}
 

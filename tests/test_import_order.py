@@ -23,15 +23,17 @@ LEVEL = {package: len(FLOORS) - i for i, floor in enumerate(FLOORS) for package 
 
 # Inside an app, from the entry points down.
 LAYERS = [
-    ["urls", "admin", "tools_admin", "templatetags", "management"],
-    ["api"],
+    ["urls", "admin", "templatetags", "management"],
+    ["admin_schedule", "admin_servers", "admin_tools"],
+    ["admin_base"],
+    ["api", "api_client_types", "api_gateway", "api_import"],
     ["tasks", "schemas", "serializers"],
     ["services"],
     ["strategies"],
     ["stages"],
     ["ranking"],
     ["selectors", "sessions", "lexical"],
-    ["models", "text", "published", "transports", "config_file", "acceptance", "literal_secrets"],
+    ["models", "text", "published", "transports", "config_file", "acceptance", "literal_secrets", "json_schemas"],
     ["arguments", "comparison", "inspection", "typescript"],
     ["types", "fusion", "apps", "migrations"],
 ]

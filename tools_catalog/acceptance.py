@@ -5,9 +5,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from jsonschema import SchemaError  # type: ignore[import-untyped]
-from jsonschema.validators import validator_for  # type: ignore[import-untyped]
-
+from tools_catalog.json_schemas import complaint
 from tools_catalog.published import prompt_spec, resource_spec, tool_spec
 from tools_catalog.text import content_hash
 from tools_catalog.types import ItemType, Refusal, ToolSpec
@@ -86,12 +84,12 @@ def _check_schema(name: str, schema: Any) -> None:
     if not isinstance(schema, Mapping):
         raise Unacceptable(f"{name}: an object is expected")
     try:
-        validator_for(schema).check_schema(schema)
-    except SchemaError as exc:
-        path = ".".join(str(part) for part in exc.absolute_path)
-        raise Unacceptable(f"{name}{'.' + path if path else ''} is no valid JSON Schema: {exc.message[:200]}") from None
+        found = complaint(schema)
     except RecursionError:
         raise Unacceptable(f"{name} is nested too deeply") from None
+    if found is not None:
+        path, message = found
+        raise Unacceptable(f"{'.'.join([name, *path])} is no valid JSON Schema: {message[:200]}")
 
 
 def _name(item: Any) -> str:

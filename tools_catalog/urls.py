@@ -1,10 +1,10 @@
 from django.urls import path
 
-from tools_catalog.api import client_types, gateway
+from tools_catalog import api_client_types, api_gateway
 
 urlpatterns = [
-    path("runtime/tools.ts", client_types.ToolTypesView.as_view()),
-    path("servers", gateway.ServerListView.as_view()),
-    path("tools", gateway.ToolListView.as_view()),
-    path("tools/<path:tool_id>", gateway.ToolCallView.as_view()),
+    path("runtime/tools.ts", api_client_types.ToolTypesView.as_view()),
+    path("servers", api_gateway.ServerListView.as_view()),
+    path("tools", api_gateway.ToolListView.as_view()),
+    path("tools/<path:tool_id>", api_gateway.ToolCallView.as_view()),
 ]

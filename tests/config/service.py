@@ -22,7 +22,14 @@ class Service:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.port = free_port()
-        self.env = environment({"TOOLSCRIPT_DATA_DIR": str(folder), "PORT": str(self.port)})
+        self.config = folder.parent / f"{folder.name}.toolscript.json"
+        self.env = environment(
+            {
+                "TOOLSCRIPT_DATA_DIR": str(folder),
+                "PORT": str(self.port),
+                "TOOLSCRIPT_CONFIG": str(self.config),  # and not what the developer has at home
+            }
+        )
         self.output = folder.parent / f"{folder.name}.out"
         self.process: subprocess.Popen[bytes] | None = None
         self.http = httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=15)

@@ -37,6 +37,16 @@ def test_the_printed_curl_returns_ranked_tools_with_schemas(service: Service) ->
     assert '"input_schema":{"type":"object"' in done.stdout
 
 
+def test_the_printed_call_is_answered_by_the_demo_server(service: Service) -> None:
+    command = re.search(r"curl [^\n]*/tools/demo.*?\}'", service.said(), re.DOTALL)
+    assert command is not None, service.said()
+    done = subprocess.run(shlex.split(command[0].replace("\\\n", " ")), capture_output=True, text=True, check=True)
+    assert '"result":20.0' in done.stdout
+    note = service.http.post("/tools/demo__add_note", json={"title": "Milk", "text": "Two litres."}).json()
+    assert note["structuredContent"]["title"] == "Milk"
+    assert (service.folder / "demo" / "notes.json").exists()
+
+
 @pytest.mark.parametrize(
     ("query", "skill", "best"),
     [

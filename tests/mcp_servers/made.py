@@ -28,6 +28,11 @@ class RawServer:
         other.write_text(json.dumps(definition))
         other.replace(self.path)
 
+    def sessions(self) -> int:
+        """How many clients have shaken hands with it so far."""
+        path = self.path.with_suffix(".sessions")
+        return len(path.read_text()) if path.exists() else 0
+
 
 def raw_server(folder: Path, name: str = "raw", *, timeout: float = 5, **definition: Any) -> RawServer:
     path = folder / f"{name}.json"

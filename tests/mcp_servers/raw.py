@@ -82,6 +82,9 @@ def misbehave(behaviour: str, request: dict[str, Any], current: dict[str, Any]) 
 
 def answer(request: dict[str, Any]) -> None:
     current, method = definition(), request.get("method", "")
+    if method == "notifications/initialized":
+        with DEFINITION.with_suffix(".sessions").open("a") as sessions:
+            sessions.write(".")
     if "id" not in request:
         return
     behaviour = current.get("on", {}).get(method, "unknown" if method == "server/discover" else "")

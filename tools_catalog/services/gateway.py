@@ -49,7 +49,7 @@ def tool_call(
         arguments_check(tool.input_schema, arguments, key=tool.content_hash)
         _refuse_unconfirmed(tool, confirmed=confirmed)
         params = CallToolRequestParams(name=tool.name, arguments=arguments)
-        answer = _ask(tool.server, lambda client: _call_tool(client, params, _seconds(tool.server)))
+        answer = _ask(tool.server, lambda client: _call_tool(client, params, settings.GATEWAY_TIMEOUT))
         failed = bool(answer.get("isError"))
         call.finish(ToolCall.Outcome.TOOL_ERROR if failed else ToolCall.Outcome.OK)
     return answer
@@ -62,7 +62,7 @@ def prompt_get(prompt_id: str, arguments: Any, *, caller: Caller, server: str | 
         call.belongs_to(prompt)
         arguments_check(prompt.input_schema, arguments, key=prompt.content_hash)
         request = GetPromptRequest(params=GetPromptRequestParams(name=prompt.name, arguments=arguments or None))
-        answer = _ask(prompt.server, lambda client: _send(client, request, PROMPTS, _seconds(prompt.server)))
+        answer = _ask(prompt.server, lambda client: _send(client, request, PROMPTS, settings.GATEWAY_TIMEOUT))
         call.finish(ToolCall.Outcome.OK)
     return answer
 
@@ -75,7 +75,7 @@ def resource_read(
         resource = _found(resource_id, "resource", caller, server)
         call.belongs_to(resource)
         request = ReadResourceRequest(params=ReadResourceRequestParams(uri=_uri(resource, uri)))
-        answer = _ask(resource.server, lambda client: _send(client, request, RESOURCES, _seconds(resource.server)))
+        answer = _ask(resource.server, lambda client: _send(client, request, RESOURCES, settings.GATEWAY_TIMEOUT))
         call.finish(ToolCall.Outcome.OK)
     return answer
 
@@ -136,7 +136,7 @@ async def _send(client: Client, request: Any, answers: TypeAdapter[Any], seconds
 
 
 def _ask(server: Server, action: Callable[[Client], Awaitable[BaseModel]]) -> dict[str, Any]:
-    seconds = _seconds(server)
+    seconds = settings.GATEWAY_TIMEOUT
     call = pool().call(server.pk, server_target(server), action, timeout=seconds)
     try:
         answer = loop.run(call, seconds + settings.GATEWAY_CONNECT_TIMEOUT + 5)
@@ -145,11 +145,6 @@ def _ask(server: Server, action: Callable[[Client], Awaitable[BaseModel]]) -> di
     if isinstance(answer, InputRequiredResult):
         raise UpstreamError(f"{server.name} asks for more input, which the gateway cannot give.")
     return _body(answer)
-
-
-def _seconds(server: Server) -> float:
-    """A server that is known to be slow has a time-out of its own."""
-    return float(server.timeout_seconds or settings.GATEWAY_TIMEOUT)
 
 
 def _body(answer: BaseModel) -> dict[str, Any]:

@@ -94,17 +94,15 @@ def _checked(data: Any) -> tuple[str, list[tuple[str, Any]]]:
     if not isinstance(name, str) or not re.fullmatch(SERVER_NAME, name) or len(name) > MAX_SERVER_NAME:
         raise _bad("server", "a name of letters, digits, `_`, `.` and `-` is expected, at most 128 characters long.")
     for key, limit in (("title", 255), ("description", 5000)):
-        text = data.get(key) or ""
+        text = data.get(key, "")
         if not isinstance(text, str) or len(text) > limit or "\0" in text:
             raise _bad(key, f"a text of at most {limit} characters is expected.")
     items = []
     for kind in KINDS:
-        found = data.get(kind) or []
+        found = data.get(kind, None if kind == "tools" else [])
         if not isinstance(found, list):
             raise _bad(kind, "a list is expected.")
         items += [(kind, item) for item in found]
-    if not any(kind in data for kind in KINDS):
-        raise _bad("tools", f"there is none of {', '.join(KINDS)}.")
     return name, items
 
 

@@ -72,7 +72,7 @@ def _begin(server: Server, trigger: str) -> SyncRun:
     """From here on the wish is a run. One that is still there was left by somebody who died: we hold the lock."""
     _mark_interrupted(server.pk)
     Server.objects.filter(pk=server.pk).update(due_at=None, due_trigger="")
-    return SyncRun.objects.create(server=server, trigger=trigger, stage="starting")
+    return SyncRun.objects.create(server=server, trigger=trigger, stage="asking the server")
 
 
 def _sync(server: Server, run: SyncRun, stage: Stage) -> None:

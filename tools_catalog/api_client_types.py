@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from core.api import ApiView, validated
 from core.openapi import ERROR
 from tenants.types import caller_of
-from tools_catalog.serializers.client_types import ToolTypesInput
+from tools_catalog.serializers import ToolTypesInput
 from tools_catalog.services.client_types import typescript_module
 
 MEDIA_TYPE = "application/typescript"

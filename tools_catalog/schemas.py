@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.utils import OpenApiParameter
 
 from core.openapi import Schema, array, nullable, record, responses
-from tools_catalog.serializers.gateway import CallInput, PageInput, ToolListInput
+from tools_catalog.serializers import CallInput, PageInput, ToolListInput
 from tools_catalog.types import ITEM_TYPES
 
 TEXT: Schema = {"type": "string"}

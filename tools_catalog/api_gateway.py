@@ -8,10 +8,10 @@ from rest_framework.request import Request
 from core.api import ApiView, json_response, validated
 from core.errors import ValidationFailed
 from tenants.types import caller_of
+from tools_catalog import schemas
 from tools_catalog.models import Server, Tool
-from tools_catalog.schemas import gateway as schemas
 from tools_catalog.selectors import servers_visible, tools_listed
-from tools_catalog.serializers.gateway import CallInput, PageInput, ToolListInput
+from tools_catalog.serializers import CallInput, PageInput, ToolListInput
 from tools_catalog.services.gateway import tool_call
 
 CONFIRM_HEADER = "X-Toolscript-Confirm"

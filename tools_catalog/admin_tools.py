@@ -15,7 +15,7 @@ from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import display
 
 from core.errors import ToolscriptError
-from tools_catalog.admin import PublishedAdmin, as_json
+from tools_catalog.admin_base import PublishedAdmin, as_json
 from tools_catalog.comparison import FIELDS, compare
 from tools_catalog.inspection import inspect_definition, shown
 from tools_catalog.models import Review, Tool, ToolCall, ToolDefinition
