@@ -96,7 +96,7 @@ class Gateway:
         error = data.get("error") if isinstance(data, dict) else None
         if not isinstance(error, dict) or not isinstance(error.get("message"), str):
             raise self._stranger(path, status, kind, body)
-        message = clean(with_fields(error["message"], error.get("details")))
+        message = "\n  ".join(clean(line) for line in with_fields(error["message"], error.get("details")).splitlines())
         code = UNAVAILABLE if status in {429, 502, 503, 504} else FAILED
         hint = "Set TOOLSCRIPT_API_KEY to a key of this gateway." if status == 401 else ""
         raise Failure(message, hint=hint, code=code)
