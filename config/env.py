@@ -20,20 +20,32 @@ class SettingError(SystemExit):
 class Setting:
     name: str
     default: object
+    value: object
+    given: bool
+    """Whether the environment gives it."""
 
 
 DECLARED: dict[str, Setting] = {}
+PROBLEMS: list[str] = []
+"""Filled instead of stopping at the first, for whoever wants to hear of all: `toolscript config`."""
 
 
 def _read(name: str, default: T, parse: Callable[[str], T], hint: str) -> T:
-    DECLARED[name] = Setting(name, default)
-    raw = os.environ.get(name)
-    if raw is None or raw.strip() == "":
-        return default
-    try:
-        return parse(raw.strip())
-    except ValueError:
-        raise SettingError(f"toolscript: {name}={raw!r} is not valid: {hint}") from None
+    raw = (os.environ.get(name) or "").strip()
+    value = default
+    if raw:
+        try:
+            value = parse(raw)
+        except ValueError:
+            _refuse(f"{name}={os.environ[name]!r} is not valid: {hint}")
+    DECLARED[name] = Setting(name, default, value, bool(raw))
+    return value
+
+
+def _refuse(problem: str) -> None:
+    if os.environ.get("TOOLSCRIPT_COLLECT_PROBLEMS") != "1":
+        raise SettingError(f"toolscript: {problem}") from None
+    PROBLEMS.append(problem)
 
 
 def text(name: str, default: str = "") -> str:

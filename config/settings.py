@@ -8,9 +8,14 @@ import dj_database_url
 from config import env
 from config.postgres import EmbeddedPostgres
 from core.logs import configure as configure_logs
+from embeddings.devices import DEVICES
 from embeddings.types import EmbeddingOptions
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+
+# For `toolscript config`, which shows them.
+SETTINGS_DECLARED = env.DECLARED
+SETTING_PROBLEMS = env.PROBLEMS
 
 # --- Where things are -------------------------------------------------------------------------------------
 DATA_DIR = env.folder("TOOLSCRIPT_DATA_DIR", "~/.toolscript")
@@ -19,6 +24,9 @@ HOST = env.text("TOOLSCRIPT_HOST", "127.0.0.1")
 DATABASE_URL = env.text("DATABASE_URL")
 REDIS_URL = env.text("REDIS_URL")
 DEMO = env.flag("TOOLSCRIPT_DEMO", default=True)
+# Read by the `toolscript` command without Django (cli/settings.py); declared here so that they are described and shown.
+GATEWAY_URL = env.text("TOOLSCRIPT_GATEWAY_URL")
+API_KEY = env.text("TOOLSCRIPT_API_KEY")
 
 # --- Safety -----------------------------------------------------------------------------------------------
 PRODUCTION = env.flag("TOOLSCRIPT_PRODUCTION", default=False)
@@ -110,13 +118,18 @@ CELERY_BEAT_SCHEDULE = {
 }
 
 # --- Embeddings -------------------------------------------------------------------------------------------
-TOOLSCRIPT_EMBEDDING_MODEL = env.text("TOOLSCRIPT_EMBEDDING_MODEL")
+SEARCH_MODEL = env.text("TOOLSCRIPT_SEARCH_MODEL")
+TOOLSCRIPT_EMBEDDING_MODEL = env.text("TOOLSCRIPT_EMBEDDING_MODEL") or SEARCH_MODEL
 EMBEDDING_OPTIONS = EmbeddingOptions(
     models_dir=DATA_DIR / "models",
     threads=env.integer("TOOLSCRIPT_EMBEDDING_THREADS", 1, 1, 64),
     timeout=env.seconds("TOOLSCRIPT_EMBEDDING_TIMEOUT", 5.0, 0.05, 60),
     openai_base_url=env.text("OPENAI_BASE_URL"),
     openai_api_key=env.text("OPENAI_API_KEY"),
+    device=env.choice("TOOLSCRIPT_SEARCH_DEVICE", "auto", DEVICES),
+)
+EMBEDDING_CACHE_DIR = (
+    None if env.flag("TOOLSCRIPT_SEARCH_NO_CACHE", default=False) else DATA_DIR / "cache" / "embeddings"
 )
 QUERY_CACHE_SIZE = env.integer("TOOLSCRIPT_QUERY_CACHE_SIZE", 2000, 0, 1_000_000)
 # What must be built before another embedding model may go live, in this order.

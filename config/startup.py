@@ -1,12 +1,14 @@
 """What a start needs, whichever command starts: preparing the database, the commands of the programs, the login."""
 
+import json
 import os
 import secrets
 import shutil
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
@@ -170,6 +172,24 @@ def admin_login() -> str:
     if admin is not None and path.exists() and admin.check_password(path.read_text()):
         return f"{ADMIN} / {path.read_text()}"
     return f"{ADMIN} / the password you chose" if admin is not None else "your own"
+
+
+@contextmanager
+def announced() -> Iterator[None]:
+    """Tells commands on this machine where the gateway of this data folder is, for as long as it runs."""
+    path = settings.DATA_DIR / "gateway.json"
+    announce(path)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def announce(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(f".{os.getpid()}")
+    temporary.write_text(json.dumps({"url": base_url(), "pid": os.getpid()}))
+    temporary.replace(path)
 
 
 def base_url() -> str:

@@ -86,7 +86,7 @@ class CommaList(serializers.CharField):
     """Words separated by commas. Not given, or given empty, it is None."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(default=None, allow_blank=True, max_length=2000, **kwargs)
+        super().__init__(**{"default": None, "allow_blank": True, "max_length": 2000, **kwargs})
 
     def run_validation(self, data: Any = serializers.empty) -> list[str] | None:
         words = [word.strip() for word in (super().run_validation(data) or "").split(",")]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import EmbeddingFailed
+from embeddings.devices import onnx_session
 from embeddings.types import EmbeddingOptions, Kind, Vectors, unit
 
 WEIGHTS = Path(__file__).parent / "weights"
@@ -25,7 +26,7 @@ class OnnxEmbedder:
     remote = False
 
     def __init__(self, name: str, folder: Path, options: EmbeddingOptions, *, sums: dict[str, str]) -> None:
-        from onnxruntime import InferenceSession, SessionOptions
+        from onnxruntime import SessionOptions
         from tokenizers import Tokenizer
 
         model = _model_file(folder)
@@ -43,9 +44,7 @@ class OnnxEmbedder:
         session.log_severity_level = 3
         # Threads that spin between requests take the cores that Postgres and the web server need.
         session.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._session = self._loaded(
-            lambda: InferenceSession(str(model), session, providers=["CPUExecutionProvider"]), model
-        )
+        self._session = self._loaded(lambda: onnx_session(model, session, options.device), model)
         self._inputs = {i.name for i in self._session.get_inputs()}
         self.dim: int = int(self._embed("dimension").shape[0])
 
@@ -53,6 +52,8 @@ class OnnxEmbedder:
     def _loaded(load: Callable[[], Any], file: Path) -> Any:
         try:
             return load()
+        except EmbeddingFailed:
+            raise
         except Exception as exc:  # neither library has an error of its own for a bad file
             raise EmbeddingFailed(f"{file} cannot be loaded: {exc}") from exc
 

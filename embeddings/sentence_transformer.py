@@ -1,11 +1,18 @@
 """Any sentence-transformers model, for those who have torch (extra `st`)."""
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import structlog
 
 from core.errors import EmbeddingFailed
+from embeddings.devices import torch_device
 from embeddings.onnx_model import BGE_PREFIX
 from embeddings.types import EmbeddingOptions, Kind, Vectors, unit
+
+log = structlog.get_logger("toolscript.embeddings")
 
 
 class SentenceTransformerEmbedder:
@@ -17,10 +24,7 @@ class SentenceTransformerEmbedder:
         except ImportError as exc:
             raise EmbeddingFailed("sentence-transformers is not installed: install toolscript[st].") from exc
         local = options.models_dir / name
-        try:
-            self._model = SentenceTransformer(str(local) if local.is_dir() else name)
-        except (OSError, ValueError) as exc:
-            raise EmbeddingFailed(f"sentence-transformers could not load {name!r}: {exc}") from exc
+        self._model = _load(SentenceTransformer, str(local) if local.is_dir() else name, options.device)
         self._prefix = BGE_PREFIX if "bge-" in Path(name).name.lower() else ""
         self.name = f"st:{name}"
         self.fingerprint = hashlib.sha256(self.name.encode()).hexdigest()[:16]
@@ -33,6 +37,20 @@ class SentenceTransformerEmbedder:
         except RuntimeError as exc:
             raise EmbeddingFailed(f"The model {self.name} failed: {exc}") from exc
         return unit(encoded.reshape(len(texts), self.dim))
+
+
+def _load(model: Callable[..., Any], name: str, device: str) -> Any:
+    chosen = torch_device(device)
+    try:
+        try:
+            return model(name, device=chosen)
+        except RuntimeError as exc:
+            if device != "auto" or chosen == "cpu":
+                raise
+            log.warning("embeddings.gpu_failed", provider=chosen, error=str(exc).splitlines()[0][:200])
+            return model(name, device="cpu")
+    except (OSError, ValueError, RuntimeError) as exc:
+        raise EmbeddingFailed(f"sentence-transformers could not load {name!r}: {exc}") from exc
 
 
 def from_name(name: str, options: EmbeddingOptions) -> SentenceTransformerEmbedder:

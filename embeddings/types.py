@@ -18,6 +18,7 @@ class EmbeddingOptions:
     timeout: float = 5.0
     openai_base_url: str = ""
     openai_api_key: str = ""
+    device: str = "auto"
 
 
 class Embedder(Protocol):

@@ -15,6 +15,7 @@ from search.services.gateway import GatewayHit, GatewayResult
 from search.types import Part, SearchRequest, SearchResult
 from skills.types import SkillHit
 from tenants.types import caller_of
+from tools_catalog.selectors import live_space
 from tools_catalog.types import ToolHit, ToolSchemas
 
 TIMINGS = {
@@ -186,4 +187,5 @@ class ReadyView(ApiView):
         checks = readiness()
         if set(checks.values()) != {"ok"}:
             raise NotReady("Not ready to search.", {"checks": checks})
-        return json_response({"status": "ok", "checks": checks})
+        space = live_space()
+        return json_response({"status": "ok", "checks": checks, "model": space.model if space else None})

@@ -106,5 +106,14 @@ GATEWAY_SEARCH: dict[str, Any] = {
 READY: dict[str, Any] = {
     "operation_id": "ready",
     "tags": ["operations"],
-    "responses": responses(record({"status": {"type": "string", "enum": ["ok"]}, "checks": {"type": "object"}}), 503),
+    "responses": responses(
+        record(
+            {
+                "status": {"type": "string", "enum": ["ok"]},
+                "checks": {"type": "object"},
+                "model": nullable("string"),
+            }
+        ),
+        503,
+    ),
 }

@@ -11,7 +11,7 @@ from tests.processes import ROOT
 
 VERSIONS = {
     "@modelcontextprotocol/server-everything": "2026.8.31",
-    "deno": "2.9.6",
+    "deno": "2.9.5",
     "typescript": "7.0.2",
 }
 FOLDER = ROOT / ".node"

@@ -26,7 +26,7 @@ LAYERS = [
     ["urls", "admin", "templatetags", "management"],
     ["admin_schedule", "admin_servers", "admin_tools"],
     ["admin_base"],
-    ["api", "api_gateway", "api_import"],
+    ["api", "api_client_types", "api_gateway", "api_import"],
     ["tasks", "schemas", "serializers"],
     ["services"],
     ["strategies"],
@@ -34,7 +34,7 @@ LAYERS = [
     ["ranking"],
     ["selectors", "sessions", "lexical"],
     ["models", "text", "published", "transports", "config_file", "acceptance", "literal_secrets", "json_schemas"],
-    ["arguments", "comparison", "inspection"],
+    ["arguments", "comparison", "inspection", "typescript"],
     ["types", "fusion", "apps", "migrations"],
 ]
 LAYER = {name: len(LAYERS) - i for i, layer in enumerate(LAYERS) for name in layer}

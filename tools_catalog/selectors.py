@@ -1,4 +1,7 @@
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import LiteralString
 
 from django.conf import settings
@@ -54,8 +57,21 @@ def _load_live_space() -> Space | None:
 _live_space = Cached(_load_live_space, lambda: settings.SKILL_CACHE_SECONDS)
 
 
+_chosen_space: ContextVar[Space | None] = ContextVar("chosen_space", default=None)
+
+
 def live_space() -> Space | None:
-    return _live_space.get()
+    return _chosen_space.get() or _live_space.get()
+
+
+@contextmanager
+def searching_in(space: Space) -> Iterator[None]:
+    """Whoever searches in here does so with this model, whichever is live for everybody else."""
+    token = _chosen_space.set(space)
+    try:
+        yield
+    finally:
+        _chosen_space.reset(token)
 
 
 def score_of(similarity: float) -> float:

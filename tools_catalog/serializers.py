@@ -42,3 +42,18 @@ class ToolListInput(PageInput):
 class CallInput(serializers.Serializer[Any]):
     confirm = Flag(help_text="Confirms a call of a tool that may destroy something.")
     server = ServerName(help_text="The server, where an id can be read in two ways.")
+
+
+LONGEST_FILTER = 20_000
+"""Room for the ids of the fifty tools that one search can find."""
+
+
+@extend_schema_field({"type": "string", "maxLength": LONGEST_FILTER, "pattern": NO_NUL})
+class NameList(CommaList):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(max_length=LONGEST_FILTER, **kwargs)
+
+
+class ToolTypesInput(serializers.Serializer[Any]):
+    filter = NameList(help_text="Servers and tools (`server`, `server__tool`), separated by commas. Empty: all.")
+    compact = Flag(help_text="Without comments.")

@@ -14,6 +14,7 @@ import httpx2
 import psutil
 import pytest
 
+from tests.cli.terminal import toolscript
 from tests.config.service import Service, running
 from tests.processes import eventually, manage
 
@@ -70,6 +71,16 @@ def test_the_printed_login_opens_the_admin(service: Service) -> None:
     assert "Log out" in answer.text
     for page_path in ("tools_catalog/tool/", "tools_catalog/server/", "skills/skill/", "tenants/tenant/"):
         assert service.http.get(f"/admin/{page_path}").status_code == 200
+
+
+def test_the_command_finds_the_running_gateway(service: Service) -> None:
+    assert eventually((service.folder / "gateway.json").exists)
+    done = toolscript("search", "commit my changes", "--data-dir", str(service.folder))
+    assert done.returncode == 0, done.stderr
+    assert "commit_changes" in done.stdout
+    done = toolscript("status", env={"TOOLSCRIPT_DATA_DIR": str(service.folder)})
+    assert done.returncode == 0
+    assert f"http://127.0.0.1:{service.port}  ready" in done.stdout
 
 
 def test_the_worker_takes_up_what_is_new(service: Service) -> None:
@@ -208,6 +219,7 @@ def test_sigterm_stops_everything_and_a_second_start_finds_its_data(service: Ser
     _, alive = psutil.wait_procs(family, timeout=5)
     assert alive == []
     assert not service.postgres.is_running()
+    assert not (service.folder / "gateway.json").exists()
     service.start()
     assert service.password() == password
     assert service.search("commit my changes").json()["tools"][0]["name"] == "commit_changes"

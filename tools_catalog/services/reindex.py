@@ -11,6 +11,7 @@ from django.db import connection
 from core.errors import EmbeddingFailed
 from tools_catalog.models import EmbeddingSpace
 from tools_catalog.services.spaces import model_wanted, space_for, space_go_live
+from tools_catalog.types import Space
 
 log = structlog.get_logger("toolscript.index")
 LOCK = 0x746F6F6C  # any constant that nobody else uses as an advisory lock
@@ -41,6 +42,19 @@ def index_refresh(model: str | None = None, progress: Progress = silent) -> Embe
             return _refresh(space, progress)
         finally:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
+
+
+def index_beside(model: str, progress: Progress = silent) -> Space:
+    """Builds what is stale for this model and leaves the live one alone: for a search with another model."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+        try:
+            space = space_for(model)
+            for builder in builders():
+                _build(builder, space, progress)
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
+    return Space(space.pk, space.model, space.fingerprint, space.dim)
 
 
 def _refresh(space: EmbeddingSpace, progress: Progress) -> EmbeddingSpace:

@@ -5,9 +5,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from django.db import connection, transaction
 
+from embeddings.cache import VectorCache
 from embeddings.types import Embedder, Kind, Vectors, unit
 from tools_catalog.models import EmbeddingSpace, Tool, ToolEmbedding, ToolVector
 from tools_catalog.services.spaces import embedder_for
+from tools_catalog.services.vector_cache import cache_for, cache_save, cached_key
 from tools_catalog.text import parameter_names, part_key, tool_text
 
 LABEL = "tools"
@@ -44,11 +46,13 @@ def stale(space: EmbeddingSpace) -> int:
 
 def build(space: EmbeddingSpace, advance: Callable[[int], None]) -> None:
     """Embeds in batches, each committed, so that a stopped build goes on where it was."""
-    embedder = embedder_for(space)
+    embedder, cache = embedder_for(space), None
     while tools := _stale_batch(space):
-        _write(space, tools, _vectors(space, embedder, tools))
+        cache = cache or cache_for(space)
+        _write(space, tools, _vectors(space, embedder, cache, tools))
         advance(len(tools))
     payload_sync(None)
+    cache_save(space, cache or cache_for(space), changed=cache is not None)
 
 
 def payload_sync(tool_ids: Sequence[int] | None) -> None:
@@ -64,7 +68,9 @@ def _stale_batch(space: EmbeddingSpace) -> list[Tool]:
     return list(Tool.objects.select_related("server").filter(pk__in=ids).order_by("pk"))
 
 
-def _vectors(space: EmbeddingSpace, embedder: Embedder, tools: list[Tool]) -> list[dict[str, tuple[str, Vectors]]]:
+def _vectors(
+    space: EmbeddingSpace, embedder: Embedder, cache: VectorCache, tools: list[Tool]
+) -> list[dict[str, tuple[str, Vectors]]]:
     """For each tool its parts, as part -> (key, vector); a part whose key is known is not embedded again."""
     known = {
         (e.tool_id, e.part): (e.key, np.asarray(e.vector, dtype=np.float32))
@@ -86,10 +92,17 @@ def _vectors(space: EmbeddingSpace, embedder: Embedder, tools: list[Tool]) -> li
             if old is not None and old[0] == key:
                 parts[part] = old
             else:
-                mean = embedder.embed_batch(texts, kind=kind).mean(axis=0, keepdims=True)
-                parts[part] = (key, unit(mean)[0])
+                parts[part] = (key, _embedded(embedder, cache, texts, kind, cached_key(part, key)))
         result.append(parts)
     return result
+
+
+def _embedded(embedder: Embedder, cache: VectorCache, texts: list[str], kind: Kind, digest: str) -> Vectors:
+    known = cache.get(digest)
+    if known is not None:
+        return known
+    mean: Vectors = unit(embedder.embed_batch(texts, kind=kind).mean(axis=0, keepdims=True))[0]
+    return mean
 
 
 def blend(parts: dict[str, tuple[str, Vectors]]) -> Vectors:

@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
 from config.postgres import EmbeddedPostgres, PostgresError
-from config.startup import admin_login, base_url, environment, prepare, programs, report_syncs
+from config.startup import admin_login, announced, base_url, environment, prepare, programs, report_syncs
 from config.supervisor import GaveUp, Supervisor, leaving_daemons_alone
 from core.errors import ToolscriptError
 from tools_catalog.selectors import tools_served
@@ -74,7 +74,8 @@ class Command(BaseCommand):
             if self._wait_until_ready(supervisor):
                 report_syncs(self.say, lambda: supervisor.stopping)
                 self.say(banner(login))
-            supervisor.watch(lambda: self._revive(postgres))
+            with announced():
+                supervisor.watch(lambda: self._revive(postgres))
         except GaveUp as exc:
             raise CommandError(str(exc)) from None
         finally:

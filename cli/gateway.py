@@ -1,0 +1,140 @@
+"""A running gateway, over plain HTTP. Only the standard library: this is the fast way of `toolscript search`."""
+
+import http.client
+import json
+import os
+import socket
+import ssl
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from cli import settings
+from cli.errors import FAILED, UNAVAILABLE, Failure, with_fields
+from cli.output import clean
+
+SECONDS = 30.0
+ADDRESS_FILE = "gateway.json"
+"""Written by `toolscript up` and `toolscript serve` into the data folder."""
+
+
+class NotReachable(Failure):
+    pass
+
+
+class Gateway:
+    def __init__(self, url: str, *, seconds: float = SECONDS, key: str = "") -> None:
+        self.url = url.rstrip("/")
+        parts = urlsplit(self.url)
+        try:
+            port = parts.port
+        except ValueError:
+            port = -1
+        if parts.scheme not in {"http", "https"} or not parts.hostname or port == -1:
+            raise Failure(f"{url!r} is no address of a gateway.", hint="It looks like http://127.0.0.1:8000", code=2)
+        self._https = parts.scheme == "https"
+        self._host, self._port, self._path = parts.hostname, port, parts.path
+        self._seconds = seconds
+        self._key = settings.api_key() or key
+
+    def listens(self) -> bool:
+        try:
+            socket.create_connection((self._host, self._port or 80), 1).close()
+        except OSError:
+            return False
+        return True
+
+    def get(self, path: str, **params: Any) -> Any:
+        return self._json(path, *self._ask("GET", self._address(path, params)))
+
+    def get_text(self, path: str, **params: Any) -> str:
+        status, kind, body = self._ask("GET", self._address(path, params))
+        if status != 200:
+            self._json(path, status, kind, body)
+        return body.decode("utf-8", "replace")
+
+    def post(self, path: str, body: Any) -> Any:
+        return self._json(path, *self._ask("POST", self._address(path, {}), json.dumps(body).encode()))
+
+    @staticmethod
+    def _address(path: str, params: Mapping[str, Any]) -> str:
+        given = {name: value for name, value in params.items() if value is not None}
+        return quote(path, safe="/._-~") + (f"?{urlencode(given)}" if given else "")
+
+    def _ask(self, method: str, address: str, body: bytes | None = None) -> tuple[int, str, bytes]:
+        headers = {"Accept": "*/*", "User-Agent": "toolscript-cli"}
+        headers |= {"Content-Type": "application/json"} if body is not None else {}
+        headers |= {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        kind = http.client.HTTPSConnection if self._https else http.client.HTTPConnection
+        connection = kind(self._host, self._port, timeout=self._seconds)
+        try:
+            connection.request(method, self._path + address, body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.headers.get_content_type(), answer.read()
+        except TimeoutError:
+            raise NotReachable(
+                f"{self.url} did not answer within {self._seconds:g} seconds.", code=UNAVAILABLE
+            ) from None
+        except (OSError, http.client.HTTPException) as exc:
+            raise NotReachable(
+                f"{self.url} cannot be reached: {_reason(exc)}.",
+                hint="`toolscript up` starts a gateway here; --gateway and TOOLSCRIPT_GATEWAY_URL name another.",
+                code=UNAVAILABLE,
+            ) from None
+        finally:
+            connection.close()
+
+    def _json(self, path: str, status: int, kind: str, body: bytes) -> Any:
+        try:
+            data = json.loads(body)
+        except ValueError:
+            raise self._stranger(path, status, kind, body) from None
+        if 200 <= status < 300:
+            return data
+        error = data.get("error") if isinstance(data, dict) else None
+        if not isinstance(error, dict) or not isinstance(error.get("message"), str):
+            raise self._stranger(path, status, kind, body)
+        message = "\n  ".join(clean(line) for line in with_fields(error["message"], error.get("details")).splitlines())
+        code = UNAVAILABLE if status in {429, 502, 503, 504} else FAILED
+        hint = "Set TOOLSCRIPT_API_KEY to a key of this gateway." if status == 401 else ""
+        raise Failure(message, hint=hint, code=code)
+
+    def _stranger(self, path: str, status: int, kind: str, body: bytes) -> Failure:
+        said = clean(body[:200].decode("utf-8", "replace"))[:80]
+        what = f"HTTP {status}, {kind}" + (f": {said}" if said else "")
+        return Failure(
+            f"{self.url}{path} answered, but not as Toolscript does: {what}",
+            hint="Does TOOLSCRIPT_GATEWAY_URL (or --gateway) name the right address and port?",
+        )
+
+
+def _reason(exc: BaseException) -> str:
+    if isinstance(exc, ConnectionRefusedError):
+        return "nothing listens there"
+    if isinstance(exc, socket.gaierror):
+        return "the name of the host is not known"
+    if isinstance(exc, ssl.SSLError):
+        return f"the secure connection failed ({exc.reason})"
+    if isinstance(exc, OSError) and exc.strerror:
+        return exc.strerror.lower()
+    return f"{type(exc).__name__} {exc}".strip()
+
+
+def find(url: str | None) -> Gateway | None:
+    """The gateway that was named; else the one that runs with this data folder; else None."""
+    if url:
+        return Gateway(url)
+    url = running_url()
+    running = Gateway(url, key=settings.local_key()) if url else None
+    return running if running and running.listens() else None
+
+
+def running_url() -> str | None:
+    """What `up` or `serve` left in the data folder, if that process still lives."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        found = json.loads(Path(settings.data_dir() / ADDRESS_FILE).read_text())
+        os.kill(int(found["pid"]), 0)
+        return str(found["url"])
+    return None

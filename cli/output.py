@@ -1,0 +1,155 @@
+"""What commands print: tables that fit the terminal, JSON for scripts, colours where they are wanted.
+
+Nothing here imports more than the standard library and click: it is on the way of `toolscript search`.
+"""
+
+import json
+import os
+import shutil
+import sys
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+GAP = "  "
+ELLIPSIS = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    title: str
+    floor: int = 8
+    """Where the terminal is too narrow, the widest columns are cut first, none below this."""
+    right: bool = False
+    style: str = ""
+
+
+def wants_colour(stream: IO[str] | None = None) -> bool:
+    """A terminal, unless NO_COLOR is set (no-color.org) or the terminal knows none."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return (stream or sys.stdout).isatty()
+
+
+def styled(text: str, style: str, *, stream: IO[str] | None = None) -> str:
+    return click.style(text, **_STYLES[style]) if style and wants_colour(stream) else text
+
+
+_STYLES: dict[str, dict[str, Any]] = {
+    "bold": {"bold": True},
+    "dim": {"dim": True},
+    "good": {"fg": "green"},
+    "bad": {"fg": "red"},
+    "warn": {"fg": "yellow"},
+    "name": {"fg": "cyan"},
+}
+
+
+def say(text: str = "", style: str = "") -> None:
+    """A line of the answer, on stdout."""
+    click.echo(styled(text, style), color=wants_colour())
+
+
+def note(text: str, style: str = "") -> None:
+    """A line beside the answer (warnings, hints, progress), on stderr."""
+    click.echo(styled(text, style, stream=sys.stderr), err=True, color=wants_colour(sys.stderr))
+
+
+def say_json(data: Any) -> None:
+    click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+
+
+def clean(text: str) -> str:
+    """One line without control characters: what servers publish must not steer a terminal."""
+    return " ".join("".join(" " if unicodedata.category(c) in _UNPRINTABLE else c for c in text).split())
+
+
+_UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+def width_of(text: str) -> int:
+    """Cells that the text takes in a terminal: CJK and emoji take two, combining marks none."""
+    return len(text) if text.isascii() else sum(_cell(c) for c in text)
+
+
+def _cell(char: str) -> int:
+    if unicodedata.combining(char) or unicodedata.category(char) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in {"W", "F"} else 1
+
+
+def cut(text: str, width: int) -> str:
+    if width_of(text) <= width:
+        return text
+    kept, used = "", 0
+    for char in text:
+        used += _cell(char)
+        if used > width - 1:
+            break
+        kept += char
+    return kept.rstrip() + ELLIPSIS
+
+
+def terminal_width() -> int | None:
+    """None where the output is no terminal: a pipe gets every character."""
+    return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else None
+
+
+def table(columns: Sequence[Column], rows: Sequence[Sequence[object]], *, width: int | None = None) -> None:
+    cells = [[clean(str(value)) for value in row] for row in rows]
+    say_lines(table_lines(columns, cells, width or terminal_width()))
+
+
+def say_lines(lines: Sequence[str]) -> None:
+    for line in lines:
+        click.echo(line, color=wants_colour())
+
+
+def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None) -> list[str]:
+    natural = [max([width_of(column.title), *(width_of(row[i]) for row in rows)]) for i, column in enumerate(columns)]
+    widths = _fitted(natural, [column.floor for column in columns], width)
+    head = _line([column.title for column in columns], columns, widths, ["bold"] * len(columns))
+    return [head, *(_line(row, columns, widths, [column.style for column in columns]) for row in rows)]
+
+
+def _fitted(natural: list[int], floors: list[int], width: int | None) -> list[int]:
+    """Takes what is too much from the widest column, again and again: narrow ones stay whole."""
+    widths = list(natural)
+    if width is None:
+        return widths
+    room = width - len(GAP) * (len(widths) - 1)
+    while sum(widths) > room:
+        able = [i for i, w in enumerate(widths) if w > floors[i]]
+        if not able:
+            break
+        widest = max(able, key=lambda i: widths[i])
+        widths[widest] -= 1
+    return widths
+
+
+def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int], styles: Sequence[str]) -> str:
+    parts = []
+    for i, (cell, column, width) in enumerate(zip(cells, columns, widths, strict=True)):
+        text = cut(cell, width)
+        pad = " " * (width - width_of(text))
+        last = i == len(cells) - 1 and not column.right
+        shown = styled(text, styles[i])
+        parts.append(pad + shown if column.right else shown + ("" if last else pad))
+    return GAP.join(parts).rstrip()
+
+
+def output_option(*formats: str) -> Callable[[Command], Command]:
+    """`--output`: the first format is the default."""
+    return click.option(
+        "--output",
+        "-o",
+        type=click.Choice(formats),
+        default=formats[0],
+        show_default=True,
+        help="Form of the answer; json is for scripts.",
+    )

@@ -1,0 +1,60 @@
+"""What a command needs to know before any service runs: the data folder, the gateway, the defaults of a search.
+
+The service reads the same variables in config/settings.py; this is the part that must not cost an import of Django.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+LIMIT = 3
+THRESHOLD = 0.35
+MAX_LIMIT = 50
+
+
+def data_dir_option(command: Command) -> Command:
+    """`--data-dir`: for this command only, and for everything it starts."""
+    return click.option(
+        "--data-dir",
+        type=click.Path(file_okay=False, path_type=Path),
+        expose_value=False,
+        callback=_use_data_dir,
+        is_eager=True,
+        help="Folder for database, caches and logs. [env: TOOLSCRIPT_DATA_DIR; default: ~/.toolscript]",
+    )(command)
+
+
+def _use_data_dir(ctx: click.Context, param: click.Parameter, value: Path | None) -> None:
+    if value is not None and not ctx.resilient_parsing:
+        os.environ["TOOLSCRIPT_DATA_DIR"] = str(value.expanduser().absolute())
+
+
+def gateway_option(command: Command) -> Command:
+    return click.option(
+        "--gateway",
+        envvar="TOOLSCRIPT_GATEWAY_URL",
+        show_envvar=True,
+        metavar="URL",
+        help="Gateway to ask. Default: the one that runs with this data folder.",
+    )(command)
+
+
+def data_dir() -> Path:
+    return Path(os.environ.get("TOOLSCRIPT_DATA_DIR", "").strip() or "~/.toolscript").expanduser().absolute()
+
+
+def api_key() -> str:
+    return os.environ.get("TOOLSCRIPT_API_KEY", "").strip()
+
+
+def local_key() -> str:
+    """The key that `up` keeps in the data folder, for whoever may read that folder."""
+    try:
+        return (data_dir() / "api_key").read_text().strip()
+    except OSError:
+        return ""

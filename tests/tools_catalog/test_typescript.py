@@ -1,0 +1,124 @@
+"""Generated TypeScript, as the compiler sees it."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.tools_catalog.nasty_schemas import NASTY
+from tests.tools_catalog.typescript import PUBLISHED, compile_errors, published_tools
+from tools_catalog.typescript.module import CallableTool, render
+from tools_catalog.typescript.names import camel, literal, pascal
+
+STRICTER = ("--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess", "--noImplicitReturns", "--noUnusedLocals")
+
+
+def nasty_tools() -> list[CallableTool]:
+    return [CallableTool("nasty-server", name, "", schema, schema) for name, schema in NASTY.items()]
+
+
+def test_every_nasty_schema_compiles(tmp_path: Path) -> None:
+    files = {"full.ts": render(nasty_tools()), "compact.ts": render(nasty_tools(), compact=True)}
+    assert compile_errors(tmp_path, files, *STRICTER) == ""
+
+
+def test_it_needs_no_types_of_a_browser(tmp_path: Path) -> None:
+    assert compile_errors(tmp_path, {"a.ts": render(nasty_tools())}, "--lib", "es2022", "--erasableSyntaxOnly") == ""
+
+
+@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="the definitions of real servers are not here")
+def test_every_published_tool_compiles_in_one_module(tmp_path: Path) -> None:
+    tools = published_tools()
+    assert len(tools) == 2105
+    module = render(tools, base_url="http://127.0.0.1:8000")
+    assert module.count("  return await callTool<") == 2105
+    assert compile_errors(tmp_path, {"tools.ts": module}) == ""
+
+
+USES = """
+import { tools, configure, ToolscriptError } from "./tools";
+import type { NastyServerJsonValueParams, NastyServerTuplesParams } from "./tools";
+configure({ url: "http://127.0.0.1:8000", apiKey: "k" });
+const json: NastyServerJsonValueParams = { a: [1, "x", { b: null }] };
+const point: NastyServerTuplesParams = { point: [1, 2], old: ["a", null], short: ["a"] };
+export async function right(): Promise<void> {
+  await tools.nastyServer.empty();
+  await tools.nastyServer["no type"]({ path: "x" });
+  await tools.nastyServer.typed_rest({ name: "n", other: 5 });
+  await tools.nastyServer.recursive({ root: { value: "a", next: { value: "b" } } });
+  await tools.nastyServer.names({ "not declared": 1, class: "c", "If-Match": "e" });
+  await tools.nastyServer.combined({ id: "1", extra: 2, kind: "y" });
+  const answer = await tools.nastyServer.literals({ mixed: 1, whatever: json });
+  const mixed: "a" | 1 | undefined | null | number | boolean | object = answer.mixed;
+  void [mixed, point, ToolscriptError];
+}
+"""
+WRONG = [
+    'await tools.nastyServer["no type"]({});',
+    'await tools.nastyServer["no type"]({ path: 5 });',
+    "await tools.nastyServer.closed({ any: 1 });",
+    "await tools.nastyServer.typed_rest({ other: { a: 1 } });",
+    "await tools.nastyServer.recursive({ root: { next: { value: 5 } } });",
+    "await tools.nastyServer.tuples({ point: [1] });",
+    'await tools.nastyServer.tuples({ point: [1, "2"] });',
+    'await tools.nastyServer.literals({ mixed: "b" });',
+    "await tools.nastyServer.combined({ extra: 1 });",
+    'await tools.nastyServer.combined({ id: "1", kind: "z" });',
+    'await tools.nastyServer.nullable({ b: "not null" });',
+    "await tools.nastyServer.absent();",
+]
+
+
+def test_the_types_allow_what_is_right_and_refuse_what_is_wrong(tmp_path: Path) -> None:
+    wrong = "\n".join(f"  // @ts-expect-error\n  {line}" for line in WRONG)
+    uses = f"{USES}\nexport async function wrong(): Promise<void> {{\n{wrong}\n}}\n"
+    assert compile_errors(tmp_path, {"tools.ts": render(nasty_tools()), "uses.ts": uses}) == ""
+
+
+class TestNames:
+    def test_the_form_of_the_seed(self) -> None:
+        assert pascal("desktop-commander", "read_file") == "DesktopCommanderReadFile"
+        assert camel("desktop-commander") == "desktopCommander"
+        assert pascal("GitHub", "getURLs") == "GitHubGetURLs"
+
+    @pytest.mark.parametrize(("name", "made"), [("", "Tool"), ("---", "Tool"), ("1st", "_1st"), ("名前", "名前")])
+    def test_odd_ones_are_names_too(self, name: str, made: str) -> None:
+        assert pascal(name) == made
+
+    def test_collisions_are_resolved_the_same_way_in_every_order(self, tmp_path: Path) -> None:
+        schema = {"type": "object", "properties": {"x": {"$ref": "#/$defs/y"}}, "$defs": {"y": {"type": "string"}}}
+        pairs = [("a", "b_c"), ("a-b", "c"), ("a_b", "c"), ("A", "B-C"), ("a", "b_c_params"), ("tools", "x")]
+        made = [CallableTool(server, name, "", schema, schema) for server, name in pairs]
+        module = render(made)
+        for seed in range(5):
+            random.Random(seed).shuffle(made)
+            assert render(made) == module
+        assert compile_errors(tmp_path, {"tools.ts": module}) == ""
+        assert all(f'"{server}__{name}"' in module for server, name in pairs)
+
+
+class TestText:
+    def test_a_description_cannot_end_its_comment(self) -> None:
+        module = render([CallableTool("s", "t", "first */ throw 1; /*\nsecond")])
+        assert "first *\\/ throw 1; /*" in module
+
+    def test_descriptions_and_defaults_are_comments(self) -> None:
+        schema = {"type": "object", "properties": {"n": {"type": "number", "description": "How many.", "default": 5}}}
+        module = render([CallableTool("s", "t", "Counts things.", schema)])
+        assert "/** Counts things. */\n    async t(" in module
+        assert "  /**\n   * How many.\n   * @default 5\n   */\n  n?: number;" in module
+
+    def test_compact_has_the_same_types_and_no_comments(self) -> None:
+        schema = {"type": "object", "properties": {"n": {"type": "number", "description": "How many."}}}
+        tools = [CallableTool("s", "t", "Counts things.", schema)]
+        compact = render(tools, compact=True)
+        assert "n?: number;" in compact
+        assert "/**" not in compact
+        assert "\n\n" not in compact
+        assert len(compact) < len(render(tools))
+
+    def test_numbers_are_written_so_that_they_stay_the_same(self) -> None:
+        assert [literal(value) for value in (1, 1.0, -2.5, 1e-7, float("inf"))] == ["1", "1", "-2.5", "1e-07", "number"]
+
+    def test_the_address_it_came_from_is_the_default(self) -> None:
+        assert '?? "http://localhost:8000")' in render([], base_url="http://localhost:8000")

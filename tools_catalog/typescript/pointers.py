@@ -1,0 +1,107 @@
+"""`$ref` inside one schema: what it points at, and which references lead back to themselves."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote
+
+REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+COMBINED = ("allOf", "anyOf", "oneOf")
+MAX_STEPS = 200_000
+
+
+class Pointers:
+    def __init__(self, root: Any) -> None:
+        self._root = root
+        self._base = str(root.get("$id", "")) if isinstance(root, dict) else ""
+        self._anchors: dict[str, str] | None = None
+
+    def target(self, schema: dict[str, Any]) -> str | None:
+        """The pointer that the schema refers to, in one form for all ways to write it; None without a reference."""
+        ref = next((schema[word] for word in REFERENCES if isinstance(schema.get(word), str)), None)
+        if ref is None:
+            return None
+        if self._base and ref.startswith(self._base):
+            ref = ref[len(self._base) :] or "#"
+        if ref in {"#", "#/"}:
+            return "#"
+        if ref.startswith("#/"):
+            return "#/" + unquote(ref[2:])
+        return self._anchored(ref)
+
+    def at(self, pointer: str) -> Any:
+        """What is there; None for what is not (another document, a typing error)."""
+        found = self._root
+        for part in [] if pointer == "#" else pointer[2:].split("/"):
+            name = part.replace("~1", "/").replace("~0", "~")
+            if isinstance(found, dict) and name in found:
+                found = found[name]
+            elif isinstance(found, list) and name.isdigit() and int(name) < len(found):
+                found = found[int(name)]
+            else:
+                return None
+        return found if isinstance(found, dict | bool) else None
+
+    def _anchored(self, ref: str) -> str:
+        if self._anchors is None:
+            self._anchors = dict(_anchors(self._root))
+        return self._anchors.get(ref, ref)
+
+    def leads_to(self, start: str, goal: str) -> bool:
+        """Whether `start` is `goal` without an object or an array between: such a type would be made of itself."""
+        seen, waiting = set(), [start]
+        while waiting:
+            pointer = waiting.pop()
+            if pointer == goal:
+                return True
+            if pointer not in seen:
+                seen.add(pointer)
+                waiting += self._direct(self.at(pointer))
+        return False
+
+    def _direct(self, schema: Any) -> list[str]:
+        found = []
+        waiting = [schema]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, dict):
+                target = self.target(part)
+                found += [target] if target else []
+                waiting += [sub for word in COMBINED for sub in _list(part.get(word))]
+        return found
+
+    def breadth(self, schema: Any, seen: frozenset[str] = frozenset(), depth: int = 0) -> int:
+        """How many members the union has that a schema stands for, once the compiler has multiplied it out."""
+        if not isinstance(schema, dict) or depth > 30:
+            return 1
+        total = max(1, len(_list(schema.get("enum"))))
+        target = self.target(schema)
+        if target and target not in seen:
+            total *= self.breadth(self.at(target), seen | {target}, depth + 1)
+        for word in ("anyOf", "oneOf"):
+            subs = _list(schema.get(word))
+            total *= max(1, sum(self.breadth(sub, seen, depth + 1) for sub in subs))
+        for sub in _list(schema.get("allOf")):
+            total *= self.breadth(sub, seen, depth + 1)
+        return min(total, MAX_STEPS)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _anchors(root: Any) -> Iterator[tuple[str, str]]:
+    waiting: list[tuple[str, Any]] = [("#", root)]
+    while waiting:
+        pointer, part = waiting.pop()
+        if isinstance(part, dict):
+            for word in ("$anchor", "$dynamicAnchor"):
+                if isinstance(part.get(word), str):
+                    yield f"#{part[word]}", pointer
+            if isinstance(part.get("$id"), str) and pointer != "#":
+                yield part["$id"], pointer
+            items = [(str(name), value) for name, value in part.items()]
+        elif isinstance(part, list):
+            items = [(str(i), value) for i, value in enumerate(part)]
+        else:
+            continue
+        waiting += [(f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}", value) for name, value in items]
