@@ -6,6 +6,7 @@ from pathlib import Path
 import dj_database_url
 
 from config import env
+from config.navigation import NAVIGATION
 from config.postgres import EmbeddedPostgres
 from core.logs import configure as configure_logs
 from embeddings.types import EmbeddingOptions
@@ -217,7 +218,12 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "POSTPROCESSING_HOOKS": ["core.openapi.close_inputs"],
 }
-UNFOLD = {"SITE_TITLE": "Toolscript", "SITE_HEADER": "Toolscript", "SITE_SYMBOL": "travel_explore"}
+UNFOLD = {
+    "SITE_TITLE": "Toolscript",
+    "SITE_HEADER": "Toolscript",
+    "SITE_SYMBOL": "travel_explore",
+    "SIDEBAR": {"show_search": True, "show_all_applications": True, "navigation": NAVIGATION},
+}
 
 # --- Logs -------------------------------------------------------------------------------------------------
 LOG_LEVEL = env.choice("TOOLSCRIPT_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))

@@ -27,7 +27,7 @@ LAYERS = [
     ["api"],
     ["tasks", "schemas", "serializers"],
     ["services"],
-    ["strategies"],
+    ["strategies", "reports"],
     ["stages"],
     ["selectors"],
     ["models", "text", "published"],

@@ -1,0 +1,3 @@
+from skills.admin.skill import SkillAdmin
+
+__all__ = ["SkillAdmin"]
