@@ -121,6 +121,9 @@ QUERY_CACHE_SIZE = env.integer("TOOLSCRIPT_QUERY_CACHE_SIZE", 2000, 0, 1_000_000
 # What must be built before another embedding model may go live, in this order.
 INDEX_BUILDERS = ["tools_catalog.services.tool_index", "skills.services.skill_index"]
 
+# --- Classification ---------------------------------------------------------------------------------------
+SUGGESTION_AUTO_APPROVE = env.integer("TOOLSCRIPT_SUGGESTION_AUTO_APPROVE", 0, 0, 10_000)
+
 # --- Search -----------------------------------------------------------------------------------------------
 # The three that become Postgres time-outs are equal, so that no statement has to set another one first.
 SEARCH_TIMEOUTS = {

@@ -1,19 +1,15 @@
-"""What curators do: skills and which tools are in them."""
-
-from collections.abc import Sequence
+"""What curators do with skills."""
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from core.errors import Conflict, ValidationFailed
-from skills.models import Assignment, Skill
+from skills.models import Skill, SkillAlias
+from skills.services.assignments import assignment_replace as assignment_replace  # noqa: PLC0414
 from skills.services.skill_index import payload_sync
-from skills.types import SkillChoice, SkillSpec
+from skills.types import SkillSpec
 from tenants.models import Tenant
-from tools_catalog.models import Tool
-
-MAX_SKILLS_PER_TOOL = 3
 
 
 def skill_create(spec: SkillSpec, *, tenant: Tenant | None = None) -> Skill:
@@ -26,6 +22,8 @@ def skill_create(spec: SkillSpec, *, tenant: Tenant | None = None) -> Skill:
         examples=list(spec.examples),
         parent_domain=spec.parent_domain,
     )
+    if SkillAlias.objects.filter(old_id=spec.id).exists():
+        raise Conflict(f"The id {spec.id!r} belonged to a skill that was renamed or merged, and still leads to it.")
     try:
         with transaction.atomic():
             return skill_save(skill, new=True)
@@ -57,23 +55,5 @@ def skill_delete(skill: Skill) -> None:
     skill_set_active(skill, active=False)
 
 
-@transaction.atomic
-def assignment_replace(tool: Tool, choices: Sequence[SkillChoice], *, source: Assignment.Source) -> None:
-    """Files the tool under these skills and no others. The most confident choice is the primary one."""
-    if len(choices) > MAX_SKILLS_PER_TOOL or len({c.skill_id for c in choices}) != len(choices):
-        raise ValidationFailed(f"A tool takes up to {MAX_SKILLS_PER_TOOL} different skills.")
-    Tool.objects.select_for_update().get(pk=tool.pk)
-    Assignment.objects.filter(tool=tool).delete()
-    primary = max(choices, key=lambda c: c.confidence, default=None)
-    Assignment.objects.bulk_create(
-        Assignment(
-            tool=tool,
-            skill_id=choice.skill_id,
-            confidence=choice.confidence,
-            is_primary=choice is primary,
-            source=source,
-            reasoning=choice.reasoning,
-        )
-        for choice in choices
-    )
-    payload_sync([tool.pk])
+def id_taken(skill_id: str) -> bool:
+    return Skill.objects.filter(pk=skill_id).exists() or SkillAlias.objects.filter(old_id=skill_id).exists()

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from core.errors import Conflict, ValidationFailed
 from skills.models import Assignment, Skill, SkillVector
-from skills.services.curation import assignment_replace, skill_create, skill_delete, skill_save
+from skills.services.assignments import assignment_replace
+from skills.services.curation import skill_create, skill_delete, skill_save
 from skills.services.prototypes import centroid, prototype_count, prototypes
 from skills.types import SkillChoice, SkillSpec
 from tests.conftest import Api
