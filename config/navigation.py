@@ -28,13 +28,17 @@ def in_skills(request: HttpRequest) -> bool:
     )
 
 
+PENDING = "skills.admin.suggestion.pending_badge"
+
 NAVIGATION = [
     {
         "title": "Curation",
         "items": [
+            item("Suggestions", "inbox", "skills_suggestion_changelist", "skills.view_suggestion", badge=PENDING),
             item("Skills", "category", "skills_skill_changelist", "skills.view_skill", active=in_skills),
             item("Coverage", "donut_large", "skills_skill_coverage", "skills.view_skill"),
             item("Map", "scatter_plot", "skills_skill_map", "skills.view_skill"),
+            item("Classification", "rule", "skills_classificationrun_changelist", "skills.view_classificationrun"),
         ],
     },
     {

@@ -25,9 +25,9 @@ LEVEL = {package: len(FLOORS) - i for i, floor in enumerate(FLOORS) for package 
 LAYERS = [
     ["urls", "admin", "management"],
     ["api"],
-    ["tasks", "schemas", "serializers"],
+    ["tasks", "schemas", "serializers", "reports"],
     ["services"],
-    ["strategies", "reports"],
+    ["strategies"],
     ["stages"],
     ["selectors"],
     ["models", "text", "published"],

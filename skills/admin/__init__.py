@@ -1,3 +1,5 @@
+from skills.admin.classification import ClassificationRunAdmin
 from skills.admin.skill import SkillAdmin
+from skills.admin.suggestion import SuggestionAdmin
 
-__all__ = ["SkillAdmin"]
+__all__ = ["ClassificationRunAdmin", "SkillAdmin", "SuggestionAdmin"]

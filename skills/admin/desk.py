@@ -24,7 +24,7 @@ def is_partial(request: HttpRequest) -> bool:
 
 
 def page(admin: ModelAdmin, request: HttpRequest, template: str, title: str, **context: Any) -> TemplateResponse:
-    request.current_app = admin.admin_site.name  # type: ignore[attr-defined]
+    request.current_app = admin.admin_site.name
     return TemplateResponse(request, template, {**admin.admin_site.each_context(request), "title": title, **context})
 
 
@@ -69,4 +69,4 @@ def explained(error: ToolscriptError) -> str:
 
 def logged(request: HttpRequest, item: Model, sentence: str) -> None:
     """For the history that the admin shows with every object."""
-    LogEntry.objects.log_actions(request.user.pk, [item], CHANGE, sentence, single_object=True)
+    LogEntry.objects.log_actions(str(request.user.pk), [item], CHANGE, sentence, single_object=True)

@@ -40,7 +40,7 @@ class StateFilter(admin.SimpleListFilter):
         return alive.filter(is_active=self.value() == "active") if self.value() in STATES else alive
 
 
-class SkillForm(forms.ModelForm[Skill]):
+class SkillForm(forms.ModelForm):  # type: ignore[type-arg]  # Django itself takes no parameter here
     """Keywords and examples one a line: examples are sentences, and sentences have commas."""
 
     keywords = SimpleArrayField(
@@ -110,7 +110,7 @@ class SkillAdmin(ModelAdmin):
     def weak_count(self, skill: Skill) -> int:
         return int(skill.weak)  # type: ignore[attr-defined]
 
-    @display(description="State", label=TONES)
+    @display(description="State", label=TONES)  # type: ignore[untyped-decorator]
     def state(self, skill: Skill) -> str:
         return state_of(skill)
 

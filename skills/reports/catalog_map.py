@@ -13,7 +13,8 @@ from core import db
 from embeddings.types import Vectors
 from skills.models import Skill
 from skills.reports.projection import Points, project
-from skills.reports.vectors import centroids, space_live
+from skills.reports.vectors import centroids
+from skills.services.similar import space_live
 from tools_catalog.models import EmbeddingSpace
 
 TIMEOUT = 20.0

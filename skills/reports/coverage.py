@@ -8,7 +8,8 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from skills.models import Assignment, Skill
 from skills.reports.filing import WEAK, Filed, Rival, filed_with_rivals, rivals
 from skills.reports.health import OVERLAP
-from skills.reports.vectors import centroids, space_live, tool_vectors
+from skills.reports.vectors import centroids, tool_vectors
+from skills.services.similar import space_live
 from tools_catalog.models import Tool
 from tools_catalog.selectors import tools_served
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from embeddings.types import Vectors
 from skills.models import Assignment, Skill
-from skills.reports.vectors import Rows, centroids, space_live, tool_vectors
+from skills.reports.vectors import Rows, centroids, tool_vectors
+from skills.services.similar import space_live
 from tools_catalog.selectors import tools_served
 
 WEAK = 0.6

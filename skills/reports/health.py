@@ -6,7 +6,8 @@ import numpy as np
 
 from embeddings.types import Vectors
 from skills.models import Assignment, Skill, SkillVector
-from skills.reports.vectors import centroids, space_live, tool_vectors
+from skills.reports.vectors import centroids, tool_vectors
+from skills.services.similar import space_live
 from tools_catalog.selectors import tools_served
 
 OVERLAP = 0.8

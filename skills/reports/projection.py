@@ -15,6 +15,7 @@ NEIGHBOURS = 12
 STEPS = 160
 REPELLED = 6
 BLOCK = 1024
+SPAN = 10.0
 COMPONENTS = 48
 
 
@@ -24,8 +25,9 @@ def project(vectors: Vectors) -> Points:
         return np.array([[0.6 * i, 0.0] for i in range(len(vectors))], dtype=np.float32).reshape(len(vectors), 2)
     reduced = principal_components(vectors, min(COMPONENTS, *vectors.shape))
     points = reduced[:, :2] if reduced.shape[1] > 1 else np.column_stack([reduced[:, 0], np.zeros(len(reduced))])
-    points = _scaled(points.astype(np.float32)) * 10
-    return _scaled(_refined(points, neighbours(reduced, min(NEIGHBOURS, len(vectors) - 1))))
+    points = _scaled(points.astype(np.float32)) * SPAN
+    wanted = int(np.clip(len(vectors) ** 0.5 / 2, 4, NEIGHBOURS))
+    return _scaled(_refined(points, neighbours(reduced, min(wanted, len(vectors) - 1))))
 
 
 def principal_components(vectors: Vectors, count: int) -> Points:
@@ -75,8 +77,8 @@ def _summed(targets: npt.NDArray[np.intp], moves: Points, count: int) -> Points:
 
 
 def _scaled(points: Points) -> Points:
-    """Centred, and within -1..1 but for the farthest few, which are put at the edge."""
-    centred = points - np.median(points, axis=0)
-    reach = float(np.quantile(np.abs(centred), 0.995)) or 1.0
-    result: Points = np.clip(centred / reach, -1, 1).astype(np.float32)
+    """Within -1..1 on each axis but for the farthest few, which are put at the edge."""
+    low, high = np.quantile(points, [0.005, 0.995], axis=0)
+    reach = np.where(high > low, (high - low) / 2, 1.0)
+    result: Points = np.clip((points - (low + high) / 2) / reach, -1, 1).astype(np.float32)
     return result

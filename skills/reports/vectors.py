@@ -7,7 +7,8 @@ import numpy as np
 
 from embeddings.types import Vectors
 from skills.models import SkillVector
-from tools_catalog.models import EmbeddingSpace, ToolVector
+from skills.services.similar import vectors_of
+from tools_catalog.models import EmbeddingSpace
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +20,6 @@ class Rows:
 
     def vector(self, row_id: str) -> Vectors | None:
         return self.vectors[self.ids.index(row_id)] if row_id in self.ids else None
-
-
-def space_live() -> EmbeddingSpace | None:
-    return EmbeddingSpace.objects.filter(is_live=True).first()
 
 
 def centroids(space: EmbeddingSpace | None) -> Rows:
@@ -38,10 +35,7 @@ def centroids(space: EmbeddingSpace | None) -> Rows:
 
 
 def tool_vectors(space: EmbeddingSpace | None, tool_ids: Sequence[int]) -> dict[int, Vectors]:
-    if space is None:
-        return {}
-    rows = ToolVector.objects.filter(space=space, tool_id__in=tool_ids).values_list("tool_id", "vector")
-    return {tool_id: np.asarray(vector, dtype=np.float32) for tool_id, vector in rows}
+    return {} if space is None else vectors_of(tool_ids, space)
 
 
 def _matrix(vectors: list[Vectors], dim: int) -> Vectors:

@@ -6,7 +6,7 @@ from django.db import transaction
 
 from core.errors import Conflict, NotFound, ValidationFailed
 from skills.models import Assignment, Skill
-from skills.services.curation import MAX_SKILLS_PER_TOOL, assignment_replace
+from skills.services.assignments import MAX_SKILLS_PER_TOOL, assignment_replace, skills_usable, tools_lock
 from skills.types import SkillChoice
 from tools_catalog.models import Tool
 
@@ -71,17 +71,17 @@ def _rows(tool: Tool) -> list[Row]:
 
 
 def _locked(tool_id: int) -> Tool:
-    tool = Tool.objects.select_for_update(of=("self",)).select_related("server").filter(pk=tool_id).first()
-    if tool is None:
+    if not tools_lock([tool_id]):
         raise NotFound("This tool is not in the catalogue any more.")
-    return tool
+    return Tool.objects.select_related("server").get(pk=tool_id)
 
 
 def _skill_for(skill_id: str, tool: Tool) -> Skill:
-    skill = Skill.objects.filter(pk=skill_id).first()
-    if skill is None or skill.deleted_at is not None:
+    usable = skills_usable([skill_id])
+    skill = Skill.objects.filter(pk=skill_id, deleted_at=None).first()
+    if skill is None:
         raise NotFound(f"There is no skill {skill_id[:64]!r}.")
-    if not skill.is_active:
+    if skill.pk not in usable:
         raise ValidationFailed(f"{skill.name} is switched off. Switch it on first.")
     if skill.tenant_id not in (None, tool.server.tenant_id):
         raise ValidationFailed(f"{skill.name} belongs to another tenant than {tool.name}.")

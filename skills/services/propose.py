@@ -1,6 +1,6 @@
 """Seeding from what is there: clusters tools and files a named suggestion for each cluster."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -18,7 +18,15 @@ MOST_TOOLS = 4000
 """The clustering compares every pair; beyond this, the tools that have waited longest are taken."""
 
 
-def skills_propose(*, everything: bool = False) -> ProposeReport:
+Progress = Callable[[int, int], None]
+"""Called with how many clusters are named, and of how many."""
+
+
+def silent(done: int, total: int) -> None:
+    return None
+
+
+def skills_propose(*, everything: bool = False, progress: Progress = silent) -> ProposeReport:
     """Clusters the tools that are in no skill, or all that nobody filed by hand. Deterministic."""
     space = space_live()
     if space is None:
@@ -33,7 +41,8 @@ def skills_propose(*, everything: bool = False) -> ProposeReport:
     clusters = groups(vectors)
     known = {suggestion_key(name) for name in Skill.objects.filter(is_active=True).values_list("name", flat=True)}
     filed: list[int] = []
-    for cluster in clusters:
+    for number, cluster in enumerate(clusters):
+        progress(number, len(clusters))
         order = [cluster[i] for i in central(vectors[cluster])]
         terms = distinctive([words[i] for i in cluster], words)
         if not terms:

@@ -67,14 +67,15 @@
       ring(px, py, 7, colour(i), dark() ? "#111827" : "#fff");
       const text = skill.name.length > 28 ? skill.name.slice(0, 27) + "…" : skill.name;
       const half = context.measureText(text).width / 2 + 3;
-      const box = [px - half, py - 26, px + half, py - 9];
+      const middle = Math.min(Math.max(px, half + 2), width - half - 2), above = py > 30 ? 0 : 36;
+      const box = [middle - half, py - 26 + above, middle + half, py - 9 + above];
       if (taken.some((t) => box[0] < t[2] && box[2] > t[0] && box[1] < t[3] && box[3] > t[1]) && picked !== i) continue;
       taken.push(box);
       context.lineWidth = 4;
       context.strokeStyle = dark() ? "rgba(17,24,39,.85)" : "rgba(255,255,255,.9)";
-      context.strokeText(text, px, py - 13);
+      context.strokeText(text, middle, py - 13 + above);
       context.fillStyle = dark() ? "#f3f4f6" : "#111827";
-      context.fillText(text, px, py - 13);
+      context.fillText(text, middle, py - 13 + above);
     }
     context.globalAlpha = 1;
   }
