@@ -12,7 +12,7 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from skills.admin import coverage, moves
+from skills.admin import coverage, lineage, moves
 from skills.admin.desk import changing, viewing
 from skills.models import Skill
 from skills.reports.filing import WEAK, skill_filing
@@ -20,7 +20,7 @@ from skills.reports.health import skill_health
 from skills.services.curation import skill_delete, skill_save, skill_set_active
 from tools_catalog.tasks import request_refresh
 
-TOOLS_PER_PAGE = 50
+TOOLS_PER_PAGE = 25
 STATES = {"active": "Active", "off": "Switched off", "deleted": "Deleted"}
 TONES = {"Active": "success", "Switched off": "warning", "Deleted": "danger"}
 
@@ -95,6 +95,9 @@ class SkillAdmin(ModelAdmin):
             path("map.json", viewing(self, coverage.map_data), name="skills_skill_map_data"),
             path("move/", changing(self, moves.move), name="skills_skill_move"),
             path("undo/", changing(self, moves.undo), name="skills_skill_undo"),
+            path("<str:pk>/merge/", changing(self, lineage.merge_for(self)), name="skills_skill_merge"),
+            path("<str:pk>/rename/", changing(self, lineage.rename), name="skills_skill_rename"),
+            path("<str:pk>/restore/", changing(self, lineage.restore), name="skills_skill_restore"),
         ]
         urls: list[URLPattern] = super().get_urls()
         return ours + urls
@@ -131,6 +134,9 @@ class SkillAdmin(ModelAdmin):
             "all_skills": Skill.objects.filter(is_active=True).exclude(pk=skill.pk),
             "state": state_of(skill),
             "state_tone": {"Active": "good", "Switched off": "warn", "Deleted": "bad"}[state_of(skill)],
+            "aliases": skill.aliases.all(),
+            "now_leads_to": Skill.objects.filter(aliases__old_id=skill.pk).first(),
+            "may_change": self.has_change_permission(request, skill),
             "can_change": self.has_change_permission(request, skill) and skill.deleted_at is None,
         }
 

@@ -21,6 +21,8 @@ TIMEOUT = 20.0
 DESCRIPTION = 140
 NEAREST = 5
 DIGITS = 4
+LAYOUT = 1
+"""Of the projection: to be raised whenever the same vectors would get other positions."""
 # Positions depend on vectors alone: while this stays the same, they are taken from the file.
 VERSION: LiteralString = """
     SELECT md5(coalesce(string_agg(tool_id || ':' || key, ',' ORDER BY tool_id), ''))
@@ -93,7 +95,7 @@ def _rounded(values: Any) -> Any:
 
 def _layout_for(space: EmbeddingSpace) -> _Layout:
     global _layout  # noqa: PLW0603 - one a process; two threads may both compute it, and get the same
-    key = f"{space.pk}-{db.fetch(VERSION, {'space': space.pk}, timeout=TIMEOUT)[0][0]}"
+    key = f"{LAYOUT}-{space.pk}-{db.fetch(VERSION, {'space': space.pk}, timeout=TIMEOUT)[0][0]}"
     layout = _layout
     if layout is None or layout.key != key:
         rows = db.fetch(VECTORS, {"space": space.pk}, timeout=TIMEOUT)

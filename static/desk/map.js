@@ -59,18 +59,18 @@
     const order = data.skills.map((_, i) => i).sort((a, b) => data.skills[b].tools - data.skills[a].tools);
     context.font = "600 12px Inter, sans-serif";
     context.textAlign = "center";
-    for (const i of order) {
-      const skill = data.skills[i], [px, py] = place(skill.x, skill.y);
-      if (px < 0 || py < 0 || px > width || py > height) continue;
-      const shown = picked === -2 || picked === i;
-      context.globalAlpha = shown ? 1 : 0.15;
-      ring(px, py, 7, colour(i), dark() ? "#111827" : "#fff");
-      const text = skill.name.length > 28 ? skill.name.slice(0, 27) + "…" : skill.name;
+    const seen = order.map((i) => [i, ...place(data.skills[i].x, data.skills[i].y)])
+      .filter(([, px, py]) => px >= 0 && py >= 0 && px <= width && py <= height);
+    const fade = (i) => { context.globalAlpha = picked === -2 || picked === i ? 1 : 0.15; };
+    for (const [i, px, py] of seen) { fade(i); ring(px, py, 7, colour(i), dark() ? "#111827" : "#fff"); }
+    for (const [i, px, py] of seen) {
+      const name = data.skills[i].name, text = name.length > 28 ? name.slice(0, 27) + "…" : name;
       const half = context.measureText(text).width / 2 + 3;
       const middle = Math.min(Math.max(px, half + 2), width - half - 2), above = py > 30 ? 0 : 36;
       const box = [middle - half, py - 26 + above, middle + half, py - 9 + above];
       if (taken.some((t) => box[0] < t[2] && box[2] > t[0] && box[1] < t[3] && box[3] > t[1]) && picked !== i) continue;
       taken.push(box);
+      fade(i);
       context.lineWidth = 4;
       context.strokeStyle = dark() ? "rgba(17,24,39,.85)" : "rgba(255,255,255,.9)";
       context.strokeText(text, middle, py - 13 + above);
