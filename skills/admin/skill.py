@@ -44,7 +44,7 @@ class SkillForm(forms.ModelForm):  # type: ignore[type-arg]  # Django itself tak
     """Keywords and examples one a line: examples are sentences, and sentences have commas."""
 
     keywords = SimpleArrayField(
-        forms.CharField(max_length=100),
+        forms.CharField(max_length=100, required=False),
         delimiter="\n",
         max_length=20,
         required=False,
@@ -52,7 +52,7 @@ class SkillForm(forms.ModelForm):  # type: ignore[type-arg]  # Django itself tak
         help_text="One a line, 20 at most.",
     )
     examples = SimpleArrayField(
-        forms.CharField(max_length=255),
+        forms.CharField(max_length=255, required=False),
         delimiter="\n",
         max_length=10,
         required=False,
