@@ -27,7 +27,7 @@ LAYERS = [
     ["api"],
     ["tasks", "schemas", "serializers", "reports"],
     ["services"],
-    ["strategies"],
+    ["classifiers", "strategies"],
     ["stages"],
     ["selectors"],
     ["models", "text", "published"],

@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
@@ -16,7 +17,7 @@ from skills.models import ClassificationRun
 from skills.reports.pipeline import pipeline, tools_failed
 from skills.services.propose_runs import propose_start
 from skills.services.switch import classification_pause, classification_resume, classification_retry
-from skills.tasks import request_propose
+from skills.tasks import request_classification, request_propose
 
 RUNS = 25
 FAILED = 25
@@ -73,12 +74,14 @@ class ClassificationRunAdmin(ModelAdmin):
 
     def resume(self, request: HttpRequest) -> HttpResponse:
         classification_resume(by=request.user.get_username())
+        transaction.on_commit(lambda: request_classification(request.user.get_username()))
         messages.success(request, "Resumed.")
         return self.back(request)
 
     def retry(self, request: HttpRequest) -> HttpResponse:
         ids = [int(pk) for pk in request.POST.getlist("tool") if pk.isdigit()]
         count = classification_retry(ids or None)
+        transaction.on_commit(lambda: request_classification(request.user.get_username()))
         messages.success(request, f"{count} {'tool is' if count == 1 else 'tools are'} in the queue again.")
         return self.back(request)
 

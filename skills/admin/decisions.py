@@ -11,8 +11,8 @@ from skills.admin.desk import explained
 from skills.models import Skill, Suggestion, SuggestionDecision
 from skills.services.suggestions import suggestion_approve, suggestion_merge, suggestion_reject
 from skills.services.undo import decision_last, suggestion_undo
+from skills.tasks import request_classification, request_skill_refresh
 from skills.types import SkillSpec
-from tools_catalog.tasks import request_refresh
 
 NEEDS = {"approve": "skills.add_skill"}
 """What a decision needs beside the right to change suggestions: an approval makes a skill."""
@@ -22,8 +22,15 @@ def decide(request: HttpRequest, suggestion: Suggestion, action: str) -> str:
     if action not in ACTIONS:
         raise ValidationFailed(f"There is no decision {action[:20]!r}.")
     sentence = ACTIONS[action](suggestion, request.POST, request.user.get_username())
-    transaction.on_commit(request_refresh)
+    follow_up(request)
     return sentence
+
+
+def follow_up(request: HttpRequest) -> None:
+    """Centres of the skills that changed, and the tools that a decision put back into the queue."""
+    by = request.user.get_username()
+    transaction.on_commit(request_skill_refresh)
+    transaction.on_commit(lambda: request_classification(by))
 
 
 def approve(suggestion: Suggestion, given: QueryDict, by: str) -> str:
@@ -95,7 +102,7 @@ def undo_last(request: HttpRequest, ids: Sequence[int]) -> int | None:
         except ToolscriptError as exc:
             messages.error(request, f"{decision.suggestion.name}: {explained(exc)}")
     if undone:
-        transaction.on_commit(request_refresh)
+        follow_up(request)
         what = undone[0].name if len(undone) == 1 else f"{len(undone)} suggestions"
         messages.success(request, f"Undone: {what} {'is' if len(undone) == 1 else 'are'} pending again.")
     return undone[0].pk if undone else None

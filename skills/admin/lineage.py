@@ -14,7 +14,7 @@ from skills.models import Skill
 from skills.reports.merging import merge_preview
 from skills.services.lineage import skill_merge, skill_rename
 from skills.services.revival import skill_restore
-from tools_catalog.tasks import request_refresh
+from skills.tasks import request_skill_refresh
 
 
 def merge_for(admin: ModelAdmin) -> View:
@@ -32,7 +32,7 @@ def merge_for(admin: ModelAdmin) -> View:
             messages.error(request, explained(exc))
             return _to(pk)
         logged(request, into, f"{skill.pk} was merged into it, with {count} tools.")
-        transaction.on_commit(request_refresh)
+        transaction.on_commit(request_skill_refresh)
         messages.success(request, f"{skill.name} was merged into {into.name}. Its id keeps leading here.")
         return _to(into.pk)
 
@@ -44,7 +44,7 @@ def rename(request: HttpRequest, pk: str) -> HttpResponse:
     with told(request):
         skill = skill_rename(skill, new_id=request.POST.get("new_id", "").strip())
         logged(request, skill, f"Its id was {pk} before.")
-        transaction.on_commit(request_refresh)
+        transaction.on_commit(request_skill_refresh)
         messages.success(request, f"The id is {skill.pk} now; {pk} keeps leading here.")
     return _to(skill.pk if Skill.objects.filter(pk=skill.pk).exists() else pk)
 
@@ -53,7 +53,7 @@ def restore(request: HttpRequest, pk: str) -> HttpResponse:
     with told(request):
         skill = skill_restore(get_object_or_404(Skill, pk=pk))
         logged(request, skill, "Restored.")
-        transaction.on_commit(request_refresh)
+        transaction.on_commit(request_skill_refresh)
         messages.success(request, f"{skill.name} is back.")
     return _to(pk)
 

@@ -13,7 +13,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from core.errors import ToolscriptError, ValidationFailed
 from skills.admin.desk import explained, is_partial, logged, see_other
 from skills.services.filing import Move, tool_move, tool_move_undo
-from tools_catalog.tasks import request_refresh
+from skills.tasks import request_skill_refresh
 
 SALT = "desk.move"
 
@@ -27,7 +27,7 @@ def move(request: HttpRequest) -> HttpResponse:
         return _answer(request, error=explained(exc))
     verb = "stays in" if source == target else "is now in"
     logged(request, done.tool, f"Filed under {done.skill.pk}" + (f", before under {source}." if source else "."))
-    transaction.on_commit(request_refresh)
+    transaction.on_commit(request_skill_refresh)
     return _answer(request, text=f"{done.tool.name} {verb} {done.skill.name}.", token=_token(done))
 
 
@@ -40,7 +40,7 @@ def undo(request: HttpRequest) -> HttpResponse:
     except ToolscriptError as exc:
         return _answer(request, error=explained(exc))
     logged(request, tool, "Filed as before: the last move was taken back.")
-    transaction.on_commit(request_refresh)
+    transaction.on_commit(request_skill_refresh)
     return _answer(request, text=f"{tool.name} is filed as before.")
 
 

@@ -18,7 +18,7 @@ from skills.models import Skill
 from skills.reports.filing import WEAK, skill_filing
 from skills.reports.health import skill_health
 from skills.services.curation import skill_delete, skill_save, skill_set_active
-from tools_catalog.tasks import request_refresh
+from skills.tasks import request_skill_refresh
 
 TOOLS_PER_PAGE = 25
 STATES = {"active": "Active", "off": "Switched off", "deleted": "Deleted"}
@@ -142,7 +142,7 @@ class SkillAdmin(ModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: Skill, form: Any, change: bool) -> None:
         skill_save(obj, new=not change)
-        transaction.on_commit(request_refresh)
+        transaction.on_commit(request_skill_refresh)
 
     def delete_model(self, request: HttpRequest, obj: Skill) -> None:
         skill_delete(obj)
@@ -155,10 +155,10 @@ class SkillAdmin(ModelAdmin):
     def switch_on(self, request: HttpRequest, queryset: QuerySet[Skill]) -> None:
         for skill in queryset:
             skill_set_active(skill, active=True)
-        transaction.on_commit(request_refresh)
+        transaction.on_commit(request_skill_refresh)
 
     @admin.action(description="Switch off: searches no longer use it", permissions=["change"])
     def switch_off(self, request: HttpRequest, queryset: QuerySet[Skill]) -> None:
         for skill in queryset:
             skill_set_active(skill, active=False)
-        transaction.on_commit(request_refresh)
+        transaction.on_commit(request_skill_refresh)

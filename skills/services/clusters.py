@@ -15,15 +15,16 @@ ALIKE = 0.55
 """Average linkage stops below this similarity."""
 _STOP = """
     a about above after all also an and any are as at be been before being below between both but by can could did
-    do does doing down during each either else few for from further get gets given gives had has have having he her here
-    him his how i if in into is it its itself just let like list lists made make makes many may me mode more most
-    must my name names need new no nor not now of off on once one only onto optional or other our out over own param
-    parameter parameters per please provide provided put read returns return required same see set sets should so some string
-    such take than that the their them then there these they this those through to too tool tools two type under until up
-    update updates use used user users uses using value values very via want was way we were what when where which while
-    who why will with within without would you your id ids create creates delete deletes add adds remove removes based
-    example examples default true false null none specific specified existing current available including include
-    e g etc information details data result results object array number json mcp server api input output query
+    do does doing down during each either else few for from further get gets given gives had has have having he her
+    here him his how i if in into is it its itself just let like list lists made make makes many may me mode more
+    most must my name names need new no nor not now of off on once one only onto optional or other our out over own
+    param parameter parameters per please provide provided put read returns return required same see set sets should
+    so some string such take than that the their them then there these they this those through to too tool tools two
+    type under until up update updates use used user users uses using value values very via want was way we were
+    what when where which while who why will with within without would you your id ids create creates delete deletes
+    add adds remove removes based example examples default true false null none specific specified existing current
+    available including include e g etc information details data result results object array number json mcp server
+    api input output query
 """
 STOP = set(_STOP.split())
 

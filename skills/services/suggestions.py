@@ -18,6 +18,8 @@ from tenants.models import Tenant
 
 ASKED_CONFIDENCE = 0.75
 """Of a tool in the skill that was made for it, by the word of a person who looked at the suggestion."""
+MAPPED_CONFIDENCE = 0.6
+"""Of a tool whose suggestion a person has answered with a skill before."""
 FILLER = {"tool", "skill", "and", "the", "of", "for", "a", "an", "with", "management", "operation"}
 AUTOMATIC = "automatic"
 

@@ -32,6 +32,11 @@ def classification_retry(tool_ids: Sequence[int] | None = None) -> int:
     return failed.update(status=ToolClassification.Status.PENDING, error="")
 
 
+def classification_retry_server(server_id: int) -> int:
+    failed = ToolClassification.objects.filter(status=ToolClassification.Status.FAILED, tool__server_id=server_id)
+    return classification_retry(list(failed.values_list("tool_id", flat=True)))
+
+
 def _switch(*, paused: bool, by: str) -> None:
     ClassificationSwitch.objects.update_or_create(
         pk=1, defaults={"paused": paused, "changed_by": by[:255], "changed_at": timezone.now()}

@@ -177,4 +177,4 @@ class TestPreview:
         assert preview.moves[0].new_skill_ids == ("room_booking",)
         assert [move.name for move in preview.reclassified] == ["book_room"]
         assert preview.centroid_shift is None
-        assert [near.id for near in preview.nearest][0] == "calendar_management"
+        assert preview.nearest[0].id == "calendar_management"

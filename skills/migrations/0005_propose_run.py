@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('skills', '0003_classification'),
+        ('skills', '0004_skill_text_vectors'),
     ]
 
     operations = [
