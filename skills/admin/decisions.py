@@ -8,7 +8,7 @@ from django.http import HttpRequest, QueryDict
 
 from core.errors import NotFound, ToolscriptError, ValidationFailed
 from skills.admin.desk import explained
-from skills.models import Skill, Suggestion, SuggestionDecision
+from skills.models import Skill, Suggestion
 from skills.services.suggestions import suggestion_approve, suggestion_merge, suggestion_reject
 from skills.services.undo import decision_last, suggestion_undo
 from skills.tasks import request_classification, request_skill_refresh
@@ -88,19 +88,18 @@ def target_of(given: QueryDict) -> Skill:
 
 def undo_last(request: HttpRequest, ids: Sequence[int]) -> int | None:
     """Takes back the decisions on these suggestions, or the last one of this person. The first that came back."""
-    decisions = list(SuggestionDecision.objects.filter(suggestion__in=ids, undone_at=None).select_related("suggestion"))
-    if not ids:
-        last = decision_last(request.user.get_username())
-        decisions = [last] if last else []
-    if not decisions:
+    suggestions = list(Suggestion.objects.filter(pk__in=ids))
+    if not ids and (last := decision_last(request.user.get_username())):
+        suggestions = [last.suggestion]
+    if not suggestions:
         messages.error(request, "There is no decision of yours to undo.")
     undone: list[Suggestion] = []
-    for decision in decisions:
+    for suggestion in suggestions:
         try:
-            suggestion_undo(decision.suggestion, by=request.user.get_username())
-            undone.append(decision.suggestion)
+            suggestion_undo(suggestion, by=request.user.get_username())
+            undone.append(suggestion)
         except ToolscriptError as exc:
-            messages.error(request, f"{decision.suggestion.name}: {explained(exc)}")
+            messages.error(request, f"{suggestion.name}: {explained(exc)}")
     if undone:
         follow_up(request)
         what = undone[0].name if len(undone) == 1 else f"{len(undone)} suggestions"

@@ -54,7 +54,7 @@ def kim(queue: dict[str, Suggestion]) -> Client:
 
 
 def said(response: Any) -> str:
-    return response.content.decode()
+    return str(response.content.decode())
 
 
 def decide(client: Client, suggestion: Suggestion, action: str, **fields: str) -> Any:
