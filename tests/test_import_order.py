@@ -24,11 +24,12 @@ LEVEL = {package: len(FLOORS) - i for i, floor in enumerate(FLOORS) for package 
 # Inside an app, from the entry points down.
 LAYERS = [
     ["urls", "admin", "management"],
-    ["api"],
+    ["api", "suggestions_api"],
     ["tasks", "schemas", "serializers", "reports"],
     ["services"],
     ["classifiers", "strategies"],
     ["stages"],
+    ["bodies", "lists"],
     ["selectors"],
     ["models", "text", "published"],
     ["types", "apps", "migrations"],

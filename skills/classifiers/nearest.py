@@ -10,6 +10,7 @@ from embeddings.types import Vectors
 from skills.classifiers.similarity import (
     Scores,
     SkillVectors,
+    SkillWords,
     confidences,
     text_scores,
     tool_scores,
@@ -23,7 +24,6 @@ from tools_catalog.services.spaces import embedder_for
 from tools_catalog.text import part_key, split_name
 
 log = structlog.get_logger("toolscript.skills")
-MIN_SKILLS = 2
 EMBED_AT_ONCE = 32
 
 
@@ -35,8 +35,9 @@ class NearestClassifier:
         self.model = space.model
         self._space = space
         self._texts: dict[str, Vectors] = {}
-        self._skills: tuple[Sequence[SkillCard], list[SkillVectors]] | None = None
-        self._servers: dict[str, Scores] = {}
+        self._groups: dict[SkillWords, tuple[Vectors, ...]] = {}
+        self._servers: dict[tuple[str, int], Scores] = {}
+        self._words: list[SkillWords] = []
 
     def classify(self, tool: ToolCard, skills: Sequence[SkillCard]) -> Classification:
         if tool.vector is None:
@@ -46,34 +47,30 @@ class NearestClassifier:
         vectors = self._vectors(skills)
         own = text_scores(tool.vector[None, :], vectors)[0]
         scores = tool_scores(tool.vector, vectors, own, self._server(tool, vectors, own))
-        if len(skills) < MIN_SKILLS:  # with nothing to compare with, the mean of all tells nothing
-            scores = np.append(scores, 0.0)
         choices = tuple(
             SkillChoice(skills[column].id, confidence, reasoning(skills[column], confidence))
             for column, confidence in confidences(scores)
-            if column < len(skills)
         )
         return Classification(choices) if choices else Classification(idea=idea_for(tool))
 
     def _server(self, tool: ToolCard, vectors: list[SkillVectors], own: Scores) -> Scores:
         if tool.siblings is None or len(tool.siblings) < 2:
             return own
-        if tool.server not in self._servers:
-            self._servers[tool.server] = text_scores(tool.siblings, vectors).mean(axis=0)
-        return self._servers[tool.server]
+        key = (tool.server, len(tool.siblings))
+        if key not in self._servers:
+            self._servers[key] = text_scores(tool.siblings, vectors).mean(axis=0)
+        return self._servers[key]
 
     def _vectors(self, skills: Sequence[SkillCard]) -> list[SkillVectors]:
-        if self._skills is None or self._skills[0] is not skills:
-            words = [words_of(skill) for skill in skills]
-            self._embed([text for entry in words for text in entry.texts()])
-            made = []
-            for skill, entry in zip(skills, words, strict=True):
-                groups = [(entry.whole,), (entry.short,), entry.keywords, entry.examples, entry.phrases]
-                stacked = tuple(self._stack(group) for group in groups)
-                made.append(SkillVectors(stacked, skill.prototypes))
-            self._skills = (skills, made)
-            self._servers = {}
-        return self._skills[1]
+        words = [words_of(skill) for skill in skills]
+        if words != self._words:
+            self._words, self._servers = words, {}
+        new = [entry for entry in words if entry not in self._groups]
+        self._embed([text for entry in new for text in entry.texts()])
+        for entry in new:
+            groups = [(entry.whole,), (entry.short,), entry.keywords, entry.examples, entry.phrases]
+            self._groups[entry] = tuple(self._stack(group) for group in groups)
+        return [SkillVectors(self._groups[entry], skill.prototypes) for skill, entry in zip(skills, words, strict=True)]
 
     def _stack(self, texts: Sequence[str]) -> Vectors:
         rows = [self._texts[part_key(text)] for text in texts]
@@ -112,8 +109,14 @@ def idea_for(tool: ToolCard) -> SkillIdea:
     )
 
 
+_kept: dict[int, NearestClassifier] = {}
+"""One a space and process: it knows the vectors of the skills' words."""
+
+
 def from_settings() -> NearestClassifier:
     space = EmbeddingSpace.objects.filter(is_live=True).first()
     if space is None:
         raise NotReady("The search index is being built. Try again shortly.")
-    return NearestClassifier(space)
+    if space.pk not in _kept:
+        _kept[space.pk] = NearestClassifier(space)
+    return _kept[space.pk]

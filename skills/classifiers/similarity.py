@@ -17,9 +17,11 @@ SERVER_WEIGHT = 0.6
 """What a server is about speaks for its tools, above all for those that say little about themselves."""
 TOOLS_WEIGHT = 0.15
 """The same for the tools that are in a skill already."""
-FIT = 0.145
+FIT = 0.165
 STEEPNESS = 15.0
-"""A tool whose best skill stands out from the mean of all by FIT suits it with a probability of one half."""
+"""A tool whose best skill stands out from the mean of the others by FIT suits it with a probability of one half."""
+LOWEST = 0.25
+"""A best score below this suits nothing, however far behind the others are: there may be few of them."""
 CONTESTED = 0.03
 """Two skills nearer to each other than this are hard to tell apart."""
 SECOND = 0.06
@@ -94,8 +96,9 @@ def confidences(scores: Scores) -> list[tuple[int, float]]:
     """
     order = np.argsort(-scores, kind="stable")
     best = float(scores[order[0]])
-    fit = 1 / (1 + np.exp(-STEEPNESS * (best - float(scores.mean()) - FIT)))
-    if fit < LEAST_CONFIDENCE:
+    others = float(scores[order[1:]].mean()) if len(scores) > 1 else 0.0
+    fit = 1 / (1 + np.exp(-STEEPNESS * (best - others - FIT)))
+    if fit < LEAST_CONFIDENCE or best < LOWEST:
         return []
     margin = best - float(scores[order[1]]) if len(scores) > 1 else 1.0
     sure = LEAST_CONFIDENCE + (fit - LEAST_CONFIDENCE) * (1 - 0.5 * np.exp(-margin / CONTESTED))

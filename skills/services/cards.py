@@ -6,10 +6,12 @@ import numpy as np
 
 from embeddings.types import Vectors
 from skills.classifiers.types import SkillCard, ToolCard
-from skills.models import Skill, SkillPrototype, SkillVector
+from skills.models import Skill
+from skills.selectors import skill_matrix
 from skills.services.similar import space_live
 from tools_catalog.models import EmbeddingSpace, Tool, ToolVector
 from tools_catalog.text import parameter_names
+from tools_catalog.types import Space
 
 MOST_SIBLINGS = 400
 
@@ -67,12 +69,6 @@ def _siblings(server_id: int, space: EmbeddingSpace) -> Vectors:
 
 def _prototypes(space: EmbeddingSpace) -> dict[str, Vectors]:
     """Of skills that have tools: the vector of one without is its own text, which is compared anyway."""
-    filled = SkillVector.objects.filter(space=space, is_active=True, tool_count__gt=0)
-    found: dict[str, list[Vectors]] = {}
-    for skill_id, vector in (
-        SkillPrototype.objects.filter(skill_vector__in=filled)
-        .order_by("skill_vector", "ordinal")
-        .values_list("skill_vector__skill_id", "vector")
-    ):
-        found.setdefault(skill_id, []).append(np.asarray(vector, dtype=np.float32))
-    return {skill_id: np.array(rows) for skill_id, rows in found.items()}
+    matrix = skill_matrix(Space(space.pk, space.model, space.fingerprint, space.dim))
+    blocks = np.split(matrix.vectors, matrix.starts[1:]) if matrix.skills else []
+    return {skill[0]: block for skill, block in zip(matrix.skills, blocks, strict=True) if skill[3] > 0}

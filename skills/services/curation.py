@@ -1,5 +1,8 @@
 """What curators do with skills."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -11,11 +14,18 @@ from skills.services.skill_index import payload_sync
 from skills.types import SkillSpec
 from tenants.models import Tenant
 
+RESERVED = {"classify", "suggestions"}
+"""Words that stand where ids stand in the API's addresses."""
+EDITABLE = ("name", "description", "keywords", "examples", "parent_domain", "is_active")
 
-def skill_create(spec: SkillSpec, *, tenant: Tenant | None = None) -> Skill:
+
+def skill_create(
+    spec: SkillSpec, *, tenant: Tenant | None = None, tenant_id: int | None = None, active: bool = True
+) -> Skill:
     skill = Skill(
         id=spec.id,
-        tenant=tenant,
+        tenant_id=tenant.pk if tenant else tenant_id,
+        is_active=active,
         name=spec.name,
         description=spec.description,
         keywords=list(spec.keywords),
@@ -31,6 +41,16 @@ def skill_create(spec: SkillSpec, *, tenant: Tenant | None = None) -> Skill:
         raise Conflict(f"A skill with the id {spec.id!r} exists already.") from exc
 
 
+def skill_change(skill: Skill, values: Mapping[str, Any]) -> Skill:
+    """Changes these fields and no others."""
+    with transaction.atomic():
+        row = Skill.objects.select_for_update().get(pk=skill.pk)
+        for name in EDITABLE:
+            if name in values:
+                setattr(row, name, values[name])
+        return skill_save(row)
+
+
 @transaction.atomic
 def skill_save(skill: Skill, *, new: bool = False) -> Skill:
     """Saves a skill that was changed; its vectors follow with the next refresh of the index."""
@@ -38,6 +58,9 @@ def skill_save(skill: Skill, *, new: bool = False) -> Skill:
         skill.full_clean(validate_unique=False, validate_constraints=False)
     except ValidationError as exc:
         raise ValidationFailed(f"The skill {skill.pk!r} is not valid.", {"fields": exc.message_dict}) from exc
+    if new and skill.pk in RESERVED:
+        message = f"{skill.pk!r} is a reserved word."
+        raise ValidationFailed(f"id: {message}", {"fields": {"id": [message]}})
     skill.save(force_insert=new)
     skill.vectors.update(is_active=skill.is_active)
     payload_sync(list(skill.assignments.values_list("tool_id", flat=True)))

@@ -9,8 +9,8 @@ from skills.models import ClassificationSwitch
 from skills.services.similar import space_live
 from skills.services.skill_index import skills_refresh
 
-LOST = timedelta(seconds=5)
-"""A refresh that was asked for this long ago and has not begun is asked for again."""
+LOST = timedelta(seconds=60)
+"""A refresh that was asked for this long ago and has not begun is asked for again. (Beat refreshes as often.)"""
 
 
 def refresh_claim() -> bool:

@@ -26,6 +26,8 @@ from tools_catalog.models import Tool
 
 log = structlog.get_logger("toolscript.skills")
 STATUS = ToolClassification.Status
+LOCAL_BATCH = 256
+"""For a classifier that calls nobody: what a batch has in common is read once."""
 Result = Classification | ToolscriptError
 
 
@@ -38,7 +40,8 @@ def classify_batch(*, by: str = "", written: Callable[[], None] = lambda: None) 
         chosen = classifier()
     except NotReady:
         return 0  # no index yet: the refresh that builds it asks again
-    claim, tools = queue_claim(settings.CLASSIFY_BATCH, with_vectors=chosen.needs_vectors)
+    limit = LOCAL_BATCH if chosen.needs_vectors else settings.CLASSIFY_BATCH
+    claim, tools = queue_claim(limit, with_vectors=chosen.needs_vectors)
     if not tools:
         run_close_if_done()
         return 0

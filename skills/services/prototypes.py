@@ -5,8 +5,8 @@ import numpy.typing as npt
 
 from embeddings.types import Vectors, unit
 
-FEWEST = 64
-MOST = 96
+FEWEST = 96
+MOST = 128
 TOOLS_PER_PROTOTYPE = 2
 ROUNDS = 12
 

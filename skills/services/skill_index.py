@@ -52,7 +52,7 @@ KEYS = """
 
 
 def stale(space: EmbeddingSpace) -> int:
-    return len(_stale_keys(space))
+    return len(stale_keys(space))
 
 
 def build(space: EmbeddingSpace, advance: Callable[[int], None]) -> None:
@@ -66,7 +66,7 @@ def skills_refresh(space: EmbeddingSpace) -> Iterator[str]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s, %s)", [LOCK, space.pk])
         try:
-            for skill_id, key in _stale_keys(space).items():
+            for skill_id, key in stale_keys(space).items():
                 skill_refresh(skill_id, key, space)
                 log.debug("skills.computed", skill=skill_id)
                 yield skill_id
@@ -74,20 +74,21 @@ def skills_refresh(space: EmbeddingSpace) -> Iterator[str]:
             cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK, space.pk])
 
 
-def payload_sync(tool_ids: Sequence[int] | None) -> None:
+def payload_sync(tool_ids: Sequence[int] | None) -> int:
     """Brings the skill ids in the index of tools (None: of all) in line with assignments to active skills."""
     with transaction.atomic(), connection.cursor() as cursor:
         if tool_ids is None or len(tool_ids) > 1:
             # Two statements that write many rows, each in its own order, would wait for each other.
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [MANY_LOCK])
         cursor.execute(PAYLOAD, {"ids": None if tool_ids is None else list(tool_ids)})
+        return int(cursor.rowcount)
 
 
 def skill_refresh(skill_id: str, key: str, space: EmbeddingSpace) -> None:
     skill = Skill.objects.filter(pk=skill_id).first()
     if skill is None:
         return
-    vectors, weights = _tool_vectors(skill_id, space)
+    vectors, weights = tool_vectors(skill_id, space)
     if len(vectors):
         centre, centres = centroid(vectors, weights), prototypes(vectors)
     else:
@@ -117,14 +118,14 @@ def skill_text(skill: Skill) -> str:
     return f"{skill.name}. {skill.description} {', '.join(skill.keywords)}. {'. '.join(skill.examples)}"
 
 
-def _stale_keys(space: EmbeddingSpace) -> dict[str, str]:
+def stale_keys(space: EmbeddingSpace) -> dict[str, str]:
     with connection.cursor() as cursor:
         cursor.execute(KEYS, {"space": space.pk})
         rows = cursor.fetchall()
     return {skill_id: wanted for skill_id, key, wanted in rows if key != wanted}
 
 
-def _tool_vectors(skill_id: str, space: EmbeddingSpace) -> tuple[Vectors, npt.NDArray[np.float32]]:
+def tool_vectors(skill_id: str, space: EmbeddingSpace) -> tuple[Vectors, npt.NDArray[np.float32]]:
     confidences = dict(Assignment.objects.filter(skill_id=skill_id).values_list("tool_id", "confidence"))
     rows = list(
         ToolVector.objects.filter(space=space, is_active=True, tool_id__in=confidences)
