@@ -15,13 +15,14 @@ from skills.reports.filing import WEAK
 from skills.reports.health import OVERLAP
 
 ROWS = 25
+BARS = 40
 
 
 def page_for(admin: ModelAdmin) -> View:
     def view(request: HttpRequest) -> HttpResponse:
         found = Paginator(tools_unclassified(), ROWS).get_page(request.GET.get("page"))
         report = coverage()
-        chart = [{"id": s.id, "name": s.name, "firm": s.firm, "weak": s.weak} for s in report.sizes]
+        chart = [{"id": s.id, "name": s.name, "firm": s.firm, "weak": s.weak} for s in report.sizes[:BARS]]
         return page(
             admin,
             request,
@@ -29,6 +30,7 @@ def page_for(admin: ModelAdmin) -> View:
             "Coverage",
             report=report,
             chart=chart,
+            unseen=len(report.sizes) - len(chart),
             chart_height=60 + 24 * len(chart),
             share=math.floor(100 * report.share),
             weak_below=WEAK,

@@ -253,7 +253,7 @@ def test_the_chart_is_drawn_and_nothing_else_is_asked(desk: Desk) -> None:
 def test_hostile_text_stays_text(desk: Desk) -> None:
     hostile = ask(f"{HOSTILE} rooms", [Tool.objects.get(name="find_room")], f"</script>{HOSTILE}")
     struck: list[str] = []
-    desk.page.on("dialog", lambda dialog: (struck.append(dialog.message), dialog.dismiss()))
+    desk.page.on("dialog", lambda dialog: struck.append(dialog.message))
     expect(desk.open("skill/map/").locator("#map")).to_have_attribute("data-ready", str(Tool.objects.count()))
     desk.open("skill/coverage/").wait_for_function("Object.keys(Chart.instances).length")
     page = desk.open(f"suggestion/?selected={hostile.pk}")
