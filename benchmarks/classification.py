@@ -9,6 +9,7 @@ any classifier had seen it; where two skills are equally right, both are listed.
 
 import argparse
 import json
+import logging
 import math
 import time
 from collections import Counter
@@ -31,6 +32,7 @@ def main() -> None:
     parser.add_argument("--no-search", action="store_true", help="classify only")
     arguments = parser.parse_args()
     with database():
+        logging.disable(logging.WARNING)  # each fallback is one
         print(f"{load(arguments.shared)} tools, {skills_count()} skills")
         classify()
         report_classes()
