@@ -106,7 +106,8 @@ def test_the_docs_need_no_other_host() -> None:
 @pytest.mark.usefixtures("world")
 def test_schemathesis_finds_nothing(live_server: LiveServer, tmp_path: Path) -> None:
     """Every check there is, on valid and invalid requests that it makes up from the description."""
-    run = schemathesis(live_server.url, tmp_path, "--exclude-path-regex=/v1/(skills|tools)", "--max-examples=120")
+    thorough = ["--phases=examples,coverage,fuzzing", "--max-examples=120"]
+    run = schemathesis(live_server.url, tmp_path, "--exclude-path-regex=/v1/(skills|tools)", *thorough)
     assert run.returncode == 0, run.stdout + run.stderr
     assert "5 selected" in run.stdout
     generated = re.search(r"(\d+) generated", run.stdout)
@@ -116,14 +117,15 @@ def test_schemathesis_finds_nothing(live_server: LiveServer, tmp_path: Path) -> 
 
 @pytest.mark.usefixtures("world")
 def test_nor_among_the_endpoints_about_skills(live_server: LiveServer, tmp_path: Path) -> None:
-    """Fewer examples each: there are many endpoints, and most of them write."""
-    run = schemathesis(live_server.url, tmp_path, "--include-path-regex=/v1/(skills|tools)", "--max-examples=12")
+    """Fewer examples each: there are many endpoints. That a skill exists, or is named once, no schema can say."""
+    light = ["--phases=examples,fuzzing", "--max-examples=5", "--exclude-checks=positive_data_acceptance"]
+    run = schemathesis(live_server.url, tmp_path, "--include-path-regex=/v1/(skills|tools)", *light)
     assert run.returncode == 0, run.stdout + run.stderr
 
 
 def schemathesis(url: str, folder: Path, *choice: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{url}/api/schema"]
-    effort = ["--checks=all", "--phases=examples,coverage,fuzzing", "--continue-on-failure"]
+    effort = ["--checks=all", "--continue-on-failure"]
     same_each_time = ["--seed=20", "--generation-database=none"]
     return subprocess.run(
         [*command, *effort, *choice, *same_each_time, "--request-timeout=15", "--no-color"],
