@@ -7,8 +7,8 @@ from skills.classifiers.nearest import idea_for
 from skills.classifiers.similarity import confidences, words_of
 from skills.classifiers.types import SkillCard, ToolCard
 from skills.models import Skill, SkillTextVector, Suggestion, ToolClassification
+from skills.services.assignments import tools_reclassify
 from skills.services.pipeline import classify_batch
-from skills.services.suggestions import tools_reclassify
 from skills.services.switch import classification_pause
 from tenants.models import Tenant
 from tests.world import SKILLS, make_skill
