@@ -9,6 +9,7 @@ any classifier had seen it; where two skills are equally right, both are listed.
 
 import argparse
 import json
+import logging
 import math
 import time
 from collections import Counter
@@ -19,7 +20,11 @@ from typing import Any
 
 from benchmarks.service import database
 
-LABELS = Path(__file__).parent / "data" / "classification_labels.jsonl"
+DATA = Path(__file__).parent / "data"
+SAMPLES = {
+    "hand-labelled": DATA / "classification_labels.jsonl",
+    "labelled after the last change of skills and classifier": DATA / "classification_labels_unseen.jsonl",
+}
 BINS = ((0.5, 0.65), (0.65, 0.8), (0.8, 1.01))
 LIMIT = 10
 
@@ -31,6 +36,7 @@ def main() -> None:
     parser.add_argument("--no-search", action="store_true", help="classify only")
     arguments = parser.parse_args()
     with database():
+        logging.disable(logging.WARNING)  # each fallback is one
         print(f"{load(arguments.shared)} tools, {skills_count()} skills")
         classify()
         report_classes()
@@ -84,14 +90,20 @@ def report_classes() -> None:
     print(f"assignments a tool {Assignment.objects.count() / total:.2f}")
     sizes = Counter(Assignment.objects.filter(is_primary=True).values_list("skill_id", flat=True))
     print("primary: " + ", ".join(f"{skill} {count}" for skill, count in sizes.most_common()))
-    labels = {(row["server"], row["tool"]): row["skills"] for row in map(json.loads, LABELS.read_text().splitlines())}
     primary = {
         (a.tool.server.name, a.tool.name): a
         for a in Assignment.objects.filter(is_primary=True).select_related("tool__server")
     }
-    judged = [(primary[key], wanted) for key, wanted in labels.items() if key in primary]
+    for name, path in SAMPLES.items():
+        report_sample(name, path, primary)
+
+
+def report_sample(name: str, path: Path, primary: dict[tuple[str, str], Any]) -> None:
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    found = [(primary.get((row["server"], row["tool"])), row["skills"]) for row in rows]
+    judged = [(a, wanted) for a, wanted in found if a is not None]
     right = sum(a.skill_id in wanted for a, wanted in judged)
-    print(f"hand-labelled: {len(judged)} of {len(labels)} assigned, primary right {right / len(judged):.1%}")
+    print(f"{name}: {len(judged)} of {len(rows)} assigned, primary right {right / len(judged):.1%}")
     for low, high in BINS:
         inside = [a.skill_id in wanted for a, wanted in judged if low <= a.confidence < high]
         if inside:

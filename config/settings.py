@@ -128,6 +128,8 @@ INDEX_BUILDERS = ["tools_catalog.services.tool_index", "skills.services.skill_in
 # --- Classification ---------------------------------------------------------------------------------------
 CLASSIFIER = env.choice("TOOLSCRIPT_CLASSIFIER", "auto", ("auto", "llm", "nearest"))
 CHAT_MODEL = env.text("TOOLSCRIPT_LLM_MODEL")
+if CLASSIFIER == "llm" and not CHAT_MODEL:
+    raise env.SettingError("toolscript: TOOLSCRIPT_CLASSIFIER=llm needs TOOLSCRIPT_LLM_MODEL")
 CHAT_OPTIONS = ChatOptions(
     base_url=EMBEDDING_OPTIONS.openai_base_url,
     api_key=EMBEDDING_OPTIONS.openai_api_key,

@@ -12,10 +12,9 @@ from skills.bodies import skill_body, skill_tool_body, tool_skills_body
 from skills.classifiers import classifier_name
 from skills.models import Skill
 from skills.selectors import skill_ids_resolved
-from skills.services.assignments import tool_assign
+from skills.services.assignments import tool_assign, tools_reclassify
 from skills.services.curation import skill_change, skill_create, skill_delete
 from skills.services.lineage import skill_merge, skill_rename
-from skills.services.suggestions import tools_reclassify
 from skills.services.switch import classification_paused
 from skills.tasks import request_classification, request_skill_refresh
 from skills.types import SkillChoice, SkillSpec

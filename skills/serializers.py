@@ -20,29 +20,29 @@ class SkillIdField(StrictChar):
 
 
 class SkillFields(serializers.Serializer[Any]):
-    keywords = serializers.ListField(child=StrictChar(max_length=100), max_length=20, default=list)
-    examples = serializers.ListField(child=StrictChar(max_length=255), max_length=10, default=list)
+    keywords = serializers.ListField(child=StrictChar(min_length=1, max_length=100), max_length=20, default=list)
+    examples = serializers.ListField(child=StrictChar(min_length=1, max_length=255), max_length=10, default=list)
     parent_domain = StrictChar(max_length=64, allow_blank=True, default="")
     is_active = StrictBoolean(default=True)
 
 
 class SkillCreateInput(SkillFields):
     id = SkillIdField()
-    name = StrictChar(max_length=255)
+    name = StrictChar(min_length=1, max_length=255)
     description = StrictChar(min_length=10, max_length=1000)
 
 
 class SkillPutInput(SkillFields):
-    name = StrictChar(max_length=255)
+    name = StrictChar(min_length=1, max_length=255)
     description = StrictChar(min_length=10, max_length=1000)
 
 
 class SkillPatchInput(serializers.Serializer[Any]):
     id = SkillIdField(required=False, help_text="Another id. The old one keeps resolving.")
-    name = StrictChar(max_length=255, required=False)
+    name = StrictChar(min_length=1, max_length=255, required=False)
     description = StrictChar(min_length=10, max_length=1000, required=False)
-    keywords = serializers.ListField(child=StrictChar(max_length=100), max_length=20, required=False)
-    examples = serializers.ListField(child=StrictChar(max_length=255), max_length=10, required=False)
+    keywords = serializers.ListField(child=StrictChar(min_length=1, max_length=100), max_length=20, required=False)
+    examples = serializers.ListField(child=StrictChar(min_length=1, max_length=255), max_length=10, required=False)
     parent_domain = StrictChar(max_length=64, allow_blank=True, required=False)
     is_active = StrictBoolean(required=False)
 
@@ -78,10 +78,10 @@ class SuggestionListInput(PageInput):
 
 class ApproveInput(serializers.Serializer[Any]):
     id = SkillIdField(required=False)
-    name = StrictChar(max_length=255, required=False)
+    name = StrictChar(min_length=1, max_length=255, required=False)
     description = StrictChar(min_length=10, max_length=1000, required=False)
-    keywords = serializers.ListField(child=StrictChar(max_length=100), max_length=20, required=False)
-    examples = serializers.ListField(child=StrictChar(max_length=255), max_length=10, required=False)
+    keywords = serializers.ListField(child=StrictChar(min_length=1, max_length=100), max_length=20, required=False)
+    examples = serializers.ListField(child=StrictChar(min_length=1, max_length=255), max_length=10, required=False)
     parent_domain = StrictChar(max_length=64, allow_blank=True, required=False)
 
 

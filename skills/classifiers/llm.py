@@ -6,7 +6,6 @@ from typing import Any
 
 from django.conf import settings
 
-from core.errors import UpstreamError
 from llm import registry
 from llm.errors import ModelFailed
 from llm.types import ChatModel
@@ -72,6 +71,4 @@ def clean(text: str, most: int) -> str:
 
 
 def from_settings() -> LlmClassifier:
-    if not settings.CHAT_MODEL:
-        raise UpstreamError("The classifier `llm` needs a language model: set TOOLSCRIPT_LLM_MODEL.")
     return LlmClassifier(registry.load(settings.CHAT_MODEL, settings.CHAT_OPTIONS))

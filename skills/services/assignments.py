@@ -60,6 +60,16 @@ def tools_assign(tool_ids: Sequence[int], choices: Sequence[SkillChoice]) -> Non
     assignments_replace(dict.fromkeys(tool_ids, choices), source=Assignment.Source.HUMAN)
 
 
+def tools_reclassify(tool_ids: Sequence[int], *, force: bool = False) -> int:
+    """Puts the tools back into the queue; what a person filed only when forced. How many there are."""
+    states = ToolClassification.objects.filter(tool_id__in=tool_ids)
+    if not force:
+        states = states.filter(pinned=False)
+    return states.update(
+        status=ToolClassification.Status.PENDING, pinned=False, key="", claim=None, claimed_until=None, error=""
+    )
+
+
 def skills_usable(skill_ids: Sequence[str]) -> set[str]:
     """Which of these are active, and stay so until the transaction ends."""
     with connection.cursor() as cursor:

@@ -10,6 +10,7 @@ from django.utils import timezone
 from core.errors import Conflict, ValidationFailed
 from skills.models import Skill, SkillAlias
 from skills.services.assignments import assignment_replace as assignment_replace  # noqa: PLC0414
+from skills.services.assignments import tools_reclassify
 from skills.services.skill_index import payload_sync
 from skills.types import SkillSpec
 from tenants.models import Tenant
@@ -72,8 +73,11 @@ def skill_set_active(skill: Skill, *, active: bool) -> None:
     skill_save(skill)
 
 
+@transaction.atomic
 def skill_delete(skill: Skill) -> None:
-    """Soft: the row and its assignments stay, searches and lists no longer see it."""
+    """Soft: the row and its assignments stay, searches and lists no longer see it. Its tools are classified again."""
+    primary = skill.assignments.filter(is_primary=True)
+    tools_reclassify(list(primary.values_list("tool_id", flat=True)))
     skill.deleted_at = timezone.now()
     skill_set_active(skill, active=False)
 

@@ -19,7 +19,7 @@ from skills.services.cards import skill_cards, tool_cards
 from skills.services.queue import queue_claim, queue_update
 from skills.services.runs import run_close_if_done, run_count, run_open, run_progress
 from skills.services.skill_index import payload_sync
-from skills.services.suggestions import MAPPED_CONFIDENCE, suggestion_file
+from skills.services.suggestions import MAPPED_CONFIDENCE, suggestion_file, suggestion_withdraw
 from skills.services.switch import classification_paused
 from skills.types import SkillChoice, SkillIdea
 from tools_catalog.models import Tool
@@ -111,6 +111,7 @@ def classification_write(
 
 def _assign(tool: Tool, choices: Sequence[SkillChoice], source: str, run: ClassificationRun | None) -> str:
     assignments_replace({tool.pk: choices}, source=Assignment.Source(source))
+    suggestion_withdraw(tool.pk)
     return _settle(tool, STATUS.ASSIGNED, run)
 
 
@@ -121,6 +122,7 @@ def _suggest(tool: Tool, idea: SkillIdea, source: str, run: ClassificationRun | 
         # People (or the automatic approval) have said what this name means.
         reason = f"Suggested as {suggestion.name!r}, which is filed under this skill."
         return _assign(tool, [SkillChoice(skill.pk, MAPPED_CONFIDENCE, reason)], source, run)
+    suggestion_withdraw(tool.pk, but_for=suggestion)
     Assignment.objects.filter(tool=tool).delete()
     payload_sync([tool.pk])
     return _settle(tool, STATUS.SUGGESTED, run)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from django.db.models import QuerySet
 
 from core.errors import NotReady
 from skills.models import Skill, Suggestion, ToolClassification
@@ -19,14 +20,9 @@ MOST_TOOLS = 4000
 
 
 Progress = Callable[[int, int], None]
-"""Called with how many clusters are named, and of how many."""
 
 
-def silent(done: int, total: int) -> None:
-    return None
-
-
-def skills_propose(*, everything: bool = False, progress: Progress = silent) -> ProposeReport:
+def skills_propose(*, everything: bool = False, progress: Progress = lambda done, of: None) -> ProposeReport:
     """Clusters the tools that are in no skill, or all that nobody filed by hand. Deterministic."""
     space = space_live()
     if space is None:
@@ -41,8 +37,7 @@ def skills_propose(*, everything: bool = False, progress: Progress = silent) -> 
     clusters = groups(vectors)
     known = {suggestion_key(name) for name in Skill.objects.filter(is_active=True).values_list("name", flat=True)}
     filed: list[int] = []
-    for number, cluster in enumerate(clusters):
-        progress(number, len(clusters))
+    for number, cluster in enumerate(clusters, 1):
         order = [cluster[i] for i in central(vectors[cluster])]
         terms = distinctive([words[i] for i in cluster], words)
         if not terms:
@@ -51,15 +46,16 @@ def skills_propose(*, everything: bool = False, progress: Progress = silent) -> 
         if suggestion_key(idea.name) in known:
             continue
         filed += _file(idea, [tools[i] for i in cluster])
+        progress(number, len(clusters))
     return ProposeReport(len(tools), len(clusters), len(filed), tuple(filed))
 
 
-def _candidates(everything: bool) -> "Sequence[Tool]":
+def _candidates(everything: bool) -> QuerySet[Tool]:
     tools = tools_served().select_related("server").order_by("pk")
     tools = tools.exclude(classification__pinned=True)
     if not everything:
         tools = tools.filter(assignments=None)
-    return tools  # type: ignore[return-value]
+    return tools
 
 
 def _file(idea: SkillIdea, tools: Sequence[Tool]) -> list[int]:

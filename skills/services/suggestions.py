@@ -10,7 +10,13 @@ from django.utils import timezone
 
 from core.errors import Conflict, ValidationFailed
 from skills.models import Assignment, Skill, Suggestion, SuggestionAsker, SuggestionDecision, ToolClassification
-from skills.services.assignments import MAX_SKILLS_PER_TOOL, assignments_replace, skills_usable, tools_lock
+from skills.services.assignments import (
+    MAX_SKILLS_PER_TOOL,
+    assignments_replace,
+    skills_usable,
+    tools_lock,
+    tools_reclassify,
+)
 from skills.services.curation import id_taken, skill_create
 from skills.services.similar import centre_of, space_live, tools_near
 from skills.types import SkillChoice, SkillIdea, SkillSpec
@@ -119,14 +125,15 @@ def suggestion_reject(suggestion: Suggestion, *, by: str, reason: str = "") -> N
     _decide(row, SuggestionDecision.Action.REJECT, by, before, reason=reason)
 
 
-def tools_reclassify(tool_ids: Sequence[int], *, force: bool = False) -> int:
-    """Puts the tools back into the queue; what a person filed only when forced. How many there are."""
-    states = ToolClassification.objects.filter(tool_id__in=tool_ids)
-    if not force:
-        states = states.filter(pinned=False)
-    return states.update(
-        status=ToolClassification.Status.PENDING, pinned=False, key="", claim=None, claimed_until=None, error=""
-    )
+def suggestion_withdraw(tool_id: int, *, but_for: Suggestion | None = None) -> None:
+    """The tool found a place, or asks for something else: it no longer asks. What `propose` gathered stays together."""
+    asking = SuggestionAsker.objects.filter(tool_id=tool_id, suggestion__status=Suggestion.Status.PENDING)
+    asking = asking.exclude(suggestion__origin=Suggestion.Origin.PROPOSE).exclude(suggestion=but_for)
+    ids = list(asking.values_list("suggestion_id", flat=True))
+    asking.delete()
+    for suggestion in Suggestion.objects.filter(pk__in=ids):
+        Suggestion.objects.filter(pk=suggestion.pk).update(asked=suggestion.askers.count())
+    Suggestion.objects.filter(pk__in=ids, asked=0, decisions=None).delete()
 
 
 def askers_movable(suggestion: Suggestion) -> list[int]:

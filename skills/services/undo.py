@@ -6,9 +6,8 @@ from django.utils import timezone
 from core.errors import Conflict
 from skills.models import Assignment, Skill, Suggestion, SuggestionDecision, ToolClassification
 from skills.selectors import skill_ids_resolved
-from skills.services.assignments import assignments_replace, tools_lock
+from skills.services.assignments import assignments_replace, tools_lock, tools_reclassify
 from skills.services.skill_index import payload_sync
-from skills.services.suggestions import tools_reclassify
 from skills.types import SkillChoice
 
 Old = dict[str, list[dict[str, object]]]

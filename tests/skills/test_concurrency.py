@@ -18,12 +18,11 @@ from pytest_django import Settings
 
 from llm.types import ChatOptions
 from skills.models import Assignment, ClassificationRun, Skill, SkillVector, ToolClassification
-from skills.services.assignments import tool_assign
+from skills.services.assignments import tool_assign, tools_reclassify
 from skills.services.curation import skill_delete
 from skills.services.freshness import refresh_begin, refresh_claim, skills_refresh_live
 from skills.services.index_check import index_check
 from skills.services.pipeline import classify_batch
-from skills.services.suggestions import tools_reclassify
 from skills.types import SkillChoice
 from tests.chat_server import ChatServer, chat_server, filed
 from tests.processes import ROOT, environment, eventually

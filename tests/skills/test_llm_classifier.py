@@ -10,9 +10,10 @@ from llm.types import ChatOptions
 from skills.classifiers.prompt import CLOSE, OPEN, classification_prompt
 from skills.classifiers.types import SkillCard, ToolCard
 from skills.models import ClassificationRun, Skill, Suggestion, ToolClassification
-from skills.services.assignments import tool_assign
+from skills.services.assignments import tool_assign, tools_reclassify
+from skills.services.curation import skill_delete
 from skills.services.pipeline import classify_batch
-from skills.services.suggestions import suggestion_approve, suggestion_merge, tools_reclassify
+from skills.services.suggestions import suggestion_approve, suggestion_merge
 from skills.services.switch import classification_pause, classification_resume, classification_retry
 from skills.types import SkillChoice
 from tests.chat_server import ChatServer, chat_server, filed
@@ -147,6 +148,16 @@ class TestSuggestions:
         assert classify(low).status == "assigned"
         assert skills_of(low) == [("maps", 0.6)]
 
+    def test_a_tool_that_found_a_place_no_longer_asks(self, chat: ChatServer) -> None:
+        chat.answer = lambda prompt: filed(suggestion=SUGGESTION)
+        tool = publish("High water.")
+        classify(tool)
+        chat.answer = lambda prompt: filed(("maps", 0.8))
+        publish("High water on a map.")
+        classify(tool)
+        assert skills_of(tool) == [("maps", 0.8)]
+        assert not Suggestion.objects.exists()
+
     def test_automatic_approval_after_so_many(self, chat: ChatServer, settings: Settings) -> None:
         settings.SUGGESTION_AUTO_APPROVE = 2
         chat.answer = lambda prompt: filed(suggestion=SUGGESTION)
@@ -223,6 +234,14 @@ class TestWhatIsSent:
         publish("Forecast for a place, hour by hour.")
         classify(tool)
         assert len(chat.requests) == 2
+
+    def test_the_tools_of_a_deleted_skill_are_classified_again(self, chat: ChatServer) -> None:
+        tool = publish()
+        classify(tool)
+        skill_delete(Skill.objects.get(pk="weather"))
+        chat.answer = lambda prompt: filed(("maps", 0.8))
+        classify(tool)
+        assert skills_of(tool) == [("maps", 0.8)]
 
     def test_what_a_person_filed_is_left_alone_until_forced(self, chat: ChatServer) -> None:
         tool = publish()

@@ -7,8 +7,8 @@ from skills.classifiers.nearest import idea_for
 from skills.classifiers.similarity import confidences, words_of
 from skills.classifiers.types import SkillCard, ToolCard
 from skills.models import Skill, SkillTextVector, Suggestion, ToolClassification
+from skills.services.assignments import tools_reclassify
 from skills.services.pipeline import classify_batch
-from skills.services.suggestions import tools_reclassify
 from skills.services.switch import classification_pause
 from tenants.models import Tenant
 from tests.world import SKILLS, make_skill
@@ -27,9 +27,7 @@ WANTED = ["calendar_management", "version_control", "file_operations", "weather"
 
 
 def publish(*names: str, server: str = "mixed", tenant: Tenant | None = None) -> None:
-    items = tuple(
-        ToolSpec("tool", name, TOOLS.get(name, "Knit a warm woollen sock with five needles.")) for name in names
-    )
+    items = tuple(ToolSpec("tool", name, TOOLS.get(name, "Play a chord on the lute.")) for name in names)
     server_upsert(ServerSpec(server, items=items), tenant=tenant)
 
 
@@ -54,7 +52,7 @@ class TestFiling:
         assert set(ToolClassification.objects.values_list("status", flat=True)) == {"assigned"}
 
     def test_what_nothing_fits_becomes_a_suggestion(self) -> None:
-        publish("knit_sock", server="woolworks")
+        publish("pluck_lute", server="woolworks")
         index_refresh()
         assert filed() == {}
         suggestion = Suggestion.objects.get()
