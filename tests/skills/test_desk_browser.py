@@ -212,7 +212,7 @@ def test_propose_fills_the_queue(desk: Desk) -> None:
     page = desk.open("classificationrun/")
     page.get_by_role("button", name="Propose skills").click()
     expect(page.locator("#proposal")).to_contain_text("waiting for a worker")
-    propose_skills.apply(args=[ProposeRun.objects.get().pk])
+    propose_skills.apply(args=(ProposeRun.objects.get().pk,))
     expect(page.locator("#proposal")).to_contain_text("done")
     made = ProposeRun.objects.get().created
     assert made >= 1
