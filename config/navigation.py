@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest
+from django.templatetags.static import static
 from django.urls import reverse_lazy
 
 
@@ -26,6 +27,11 @@ def in_skills(request: HttpRequest) -> bool:
     return request.path.startswith(home) and not (
         exactly("skills_skill_coverage")(request) or exactly("skills_skill_map")(request)
     )
+
+
+def without_scripts(request: HttpRequest) -> str:
+    """On every page of the admin: what makes it usable without scripts, the login included."""
+    return static("desk/noscript.css")
 
 
 PENDING = "skills.admin.suggestion.pending_badge"

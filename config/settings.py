@@ -6,7 +6,7 @@ from pathlib import Path
 import dj_database_url
 
 from config import env
-from config.navigation import NAVIGATION
+from config.navigation import NAVIGATION, without_scripts
 from config.postgres import EmbeddedPostgres
 from core.logs import configure as configure_logs
 from embeddings.types import EmbeddingOptions
@@ -248,6 +248,7 @@ UNFOLD = {
     "SITE_TITLE": "Toolscript",
     "SITE_HEADER": "Toolscript",
     "SITE_SYMBOL": "travel_explore",
+    "STYLES": [without_scripts],
     "SIDEBAR": {"show_search": True, "show_all_applications": True, "navigation": NAVIGATION},
 }
 

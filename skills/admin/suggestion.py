@@ -1,6 +1,7 @@
 """The suggestions queue: pages and posts. What a decision does is in skills.services.suggestions."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -119,6 +120,10 @@ class SuggestionAdmin(ModelAdmin):
         place = [s.pk for s in self.found(request).object_list]
         if NEEDS.get(action) and not request.user.has_perm(NEEDS[action]):
             raise PermissionDenied
+        if "preview" in request.POST:  # of a merge, without scripts
+            into = request.POST.get("other", "").strip() or request.POST.get("into", "")
+            query = urlencode({"into": into})
+            return see_other(f"{reverse('admin:skills_suggestion_review', args=[pk])}?{query}#merge")
         try:
             messages.success(request, decide(request, suggestion, action))
         except ToolscriptError as exc:

@@ -175,7 +175,7 @@ class TestDeciding:
 
     def test_merge_shows_what_it_would_do_and_does_it(self, kim: Client, queue: dict[str, Suggestion]) -> None:
         room = queue["Room booking"]
-        page = said(kim.get(f"{QUEUE}{room.pk}/review/", {"into": "calendar_management"}))
+        page = said(decide(kim, room, "merge", into="calendar_management", preview="1"))
         assert "If you merge it into Calendar Management" in page
         assert "Its centre moves by" in page
         assert skills_of("book_room") == []
