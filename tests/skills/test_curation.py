@@ -151,7 +151,7 @@ class TestSkillIndex:
 
 
 class TestPrototypes:
-    @pytest.mark.parametrize(("tools", "count"), [(1, 1), (64, 64), (65, 64), (128, 64), (160, 80), (10_000, 96)])
+    @pytest.mark.parametrize(("tools", "count"), [(1, 1), (96, 96), (97, 96), (192, 96), (240, 120), (10_000, 128)])
     def test_there_are_more_for_larger_skills(self, tools: int, count: int) -> None:
         assert prototype_count(tools) == count
 

@@ -133,7 +133,9 @@ class TestSuggestions:
         chat.answer = lambda prompt: filed(
             suggestion={**SUGGESTION, "name": "tide table"} if "low" in prompt else SUGGESTION
         )
-        high, low = publish("High water.", "high"), publish("Low water.", "low")
+        high = publish("High water.", "high")
+        classify(high)
+        low = publish("Low water.", "low")
         classify(low)
         suggestion = Suggestion.objects.get()
         assert (suggestion.asked, suggestion.status, suggestion.origin) == (2, "pending", "llm")
