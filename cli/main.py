@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "import": "cli.import_files:import_files",
     "search": "cli.search:search",
     "serve": "cli.up:serve",
+    "skills": "cli.skills:skills",
     "status": "cli.status:status",
     "sync": "cli.sync:sync",
     "types": "cli.types:types",

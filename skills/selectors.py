@@ -25,6 +25,7 @@ PROTOTYPES: LiteralString = """
     FROM skills_skillprototype p JOIN mcp_skills v ON v.id = p.skill_vector_id
     WHERE v.space_id = %(space)s AND v.is_active ORDER BY p.skill_vector_id, p.ordinal
 """
+ALIASES: LiteralString = "SELECT old_id, skill_id FROM skills_skillalias WHERE old_id = ANY(%(ids)s)"
 
 CAPABILITIES: LiteralString = """
     SELECT c.need_id, c.provider_id, c.weight
@@ -126,3 +127,9 @@ def capabilities() -> dict[str, list[tuple[str, float]]]:
 
 def skill_names(space: Space) -> dict[str, str]:
     return {skill[0]: skill[1] for skill in skill_matrix(space).skills}
+
+
+def skill_ids_resolved(skill_ids: list[str]) -> list[str]:
+    """The same ids, with those of renamed and merged skills replaced by what they are now."""
+    now: dict[str, str] = dict(db.fetch(ALIASES, {"ids": skill_ids}, timeout=_timeout())) if skill_ids else {}
+    return list(dict.fromkeys(now.get(skill_id, skill_id) for skill_id in skill_ids))

@@ -44,7 +44,7 @@ def test_an_admin_of_another_name_is_left_alone() -> None:
 def test_an_empty_database_is_filled_once() -> None:
     said: list[str] = []
     prepare(said.append)
-    assert said == ["Starter skills: 30", "Demo catalogue: 157 tools"]
+    assert said == ["Starter skills: 42", "Demo catalogue: 157 tools"]
     assert EmbeddingSpace.objects.get().is_live
     said.clear()
     prepare(said.append)

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('skills', '0002_index_version'),
+        ('skills', '0005_propose_run'),
     ]
 
     operations = [

@@ -1,0 +1,224 @@
+"""`toolscript skills`: what curators do from a shell. It works on the database of this machine's service."""
+
+from typing import Any
+
+import click
+
+from cli.service import set_up
+
+
+@click.group()
+def skills() -> None:
+    """List skills, propose new ones, and decide on suggestions.
+
+    \b
+    Examples:
+      toolscript skills list
+      toolscript skills propose
+      toolscript skills suggestions
+      toolscript skills approve 12
+      toolscript skills classify --retry
+    """
+    set_up()
+
+
+@skills.command("list")
+@click.option("--all", "everything", is_flag=True, help="Also those that are switched off.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def list_skills(everything: bool, as_json: bool) -> None:
+    """The skills, with how many tools each has."""
+    from skills.bodies import skill_body
+    from skills.lists import skills_list
+
+    rows = [skill_body(s) for s in skills_list(None, active="all" if everything else "true", parent_domain="", q="")]
+    if as_json:
+        _print_json(rows)
+        return
+    _table(
+        ["id", "name", "tools", "active"], [[r["id"], r["name"], r["tool_count"], _yes(r["is_active"])] for r in rows]
+    )
+
+
+@skills.command()
+@click.option("--status", default="pending", type=click.Choice(["pending", "approved", "merged", "rejected", "all"]))
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def suggestions(status: str, as_json: bool) -> None:
+    """The suggested skills, most asked for first."""
+    from skills.bodies import suggestion_body
+    from skills.lists import suggestions_list
+
+    rows = [suggestion_body(row) for row in suggestions_list(None, status=status, q="")]
+    if as_json:
+        _print_json(rows)
+        return
+    if not rows:
+        click.echo("There are none. `toolscript skills propose` looks for groups of tools that no skill holds.")
+        return
+    _table(
+        ["id", "name", "asked", "status", "tools"],
+        [[r["id"], r["name"], r["asked"], r["status"], _names(r["example_tools"])] for r in rows],
+    )
+
+
+@skills.command()
+@click.option(
+    "--all", "everything", is_flag=True, help="Cluster all tools that nobody filed by hand, not only the unfiled."
+)
+def propose(everything: bool) -> None:
+    """Cluster tools that are in no skill, and file a named suggestion for each cluster.
+
+    The same catalogue gives the same clusters. Names come from the language model where one is configured
+    (TOOLSCRIPT_LLM_MODEL), else from the words that set a cluster apart.
+    """
+    from core.errors import ToolscriptError
+    from skills.models import Suggestion
+    from skills.services.propose import skills_propose
+
+    try:
+        report = skills_propose(
+            everything=everything, progress=lambda done, of: click.echo(f"named {done} of {of}", err=True)
+        )
+    except ToolscriptError as exc:
+        raise click.ClickException(exc.message) from None
+    click.echo(f"{report.looked_at} tools looked at, {report.clusters} clusters, {report.created} suggestions filed.")
+    rows = Suggestion.objects.filter(pk__in=report.suggestion_ids)
+    if rows:
+        _table(["id", "name", "asked"], [[row.pk, row.name, row.asked] for row in rows])
+        click.echo("Decide in the admin, or: toolscript skills approve ID | merge ID SKILL | reject ID")
+
+
+@skills.command()
+@click.argument("suggestion_id", type=int)
+@click.option("--id", "skill_id", help="The new skill's id.")
+@click.option("--name", help="The new skill's name.")
+@click.option("--description", help="The new skill's description.")
+def approve(suggestion_id: int, skill_id: str | None, name: str | None, description: str | None) -> None:
+    """Make the suggested skill and file the tools that asked for it."""
+    from dataclasses import replace
+
+    from skills.services.suggestions import suggestion_approve, suggestion_spec
+
+    edits = {"id": skill_id, "name": name, "description": description}
+
+    def decide(suggestion: Any, by: str) -> str:
+        changes: dict[str, Any] = {name: value for name, value in edits.items() if value is not None}
+        spec = replace(suggestion_spec(suggestion), **changes)
+        return f"Made the skill {suggestion_approve(suggestion, by=by, spec=spec).pk}."
+
+    _decide(suggestion_id, decide)
+
+
+@skills.command()
+@click.argument("suggestion_id", type=int)
+@click.argument("skill_id")
+def merge(suggestion_id: int, skill_id: str) -> None:
+    """File the tools that asked under a skill that exists."""
+    from skills.lists import skill_get
+    from skills.services.suggestions import suggestion_merge
+
+    _decide(
+        suggestion_id,
+        lambda suggestion, by: f"Merged into {suggestion_merge(suggestion, into=skill_get(skill_id, None), by=by).pk}.",
+    )
+
+
+@skills.command()
+@click.argument("suggestion_id", type=int)
+@click.option("--reason", default="", help="Why; it is kept.")
+def reject(suggestion_id: int, reason: str) -> None:
+    """Reject a suggestion: the same does not come back."""
+    from skills.services.suggestions import suggestion_reject
+
+    def decide(suggestion: Any, by: str) -> str:
+        suggestion_reject(suggestion, by=by, reason=reason)
+        return "Rejected."
+
+    _decide(suggestion_id, decide)
+
+
+@skills.command()
+@click.argument("suggestion_id", type=int)
+def undo(suggestion_id: int) -> None:
+    """Take the last decision on a suggestion back."""
+    from skills.services.undo import suggestion_undo
+
+    _decide(suggestion_id, lambda suggestion, by: f"Undone: {suggestion_undo(suggestion, by=by).action}.")
+
+
+@skills.command()
+@click.option("--retry", is_flag=True, help="Also tools that failed before.")
+def classify(retry: bool) -> None:
+    """Classify what waits, here and now, with progress."""
+    from core.errors import ToolscriptError
+    from skills.models import ClassificationRun
+    from skills.services.freshness import skills_refresh_live
+    from skills.services.pipeline import classify_batch
+    from skills.services.switch import classification_paused, classification_retry
+
+    if classification_paused():
+        raise click.ClickException("Classification is paused. Resume it in the admin.")
+    if retry:
+        click.echo(f"{classification_retry()} tools that failed are tried again.")
+    total = 0
+    try:
+        while count := classify_batch(by=_user()):
+            total += count
+            skills_refresh_live()
+            click.echo(f"{total} tools done", err=True)
+    except ToolscriptError as exc:
+        raise click.ClickException(exc.message) from None
+    if not total:
+        click.echo("Nothing waits to be classified.")
+        return
+    run = ClassificationRun.objects.first()
+    if run is not None:
+        spent = (
+            f", {run.prompt_tokens + run.completion_tokens} tokens, cost {run.cost:.4f}" if run.prompt_tokens else ""
+        )
+        click.echo(f"{run.assigned} filed, {run.suggested} suggested, {run.failed} failed{spent}.")
+
+
+def _decide(suggestion_id: int, decide: Any) -> None:
+    from core.errors import ToolscriptError
+    from skills.lists import suggestion_get
+    from skills.tasks import request_classification, request_skill_refresh
+
+    try:
+        click.echo(decide(suggestion_get(suggestion_id, None), _user()))
+    except ToolscriptError as exc:
+        raise click.ClickException(exc.message) from None
+    request_skill_refresh()
+    request_classification(_user())
+
+
+def _user() -> str:
+    import getpass
+
+    try:
+        return f"{getpass.getuser()} (shell)"
+    except (KeyError, OSError):
+        return "shell"
+
+
+def _table(head: list[str], rows: list[list[Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*head, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*(str(cell) for cell in row))
+    Console(soft_wrap=True).print(table, markup=False)
+
+
+def _print_json(value: Any) -> None:
+    import orjson
+
+    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+
+
+def _names(tools: list[dict[str, Any]]) -> str:
+    return ", ".join(tool["name"] for tool in tools)
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
