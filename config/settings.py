@@ -9,6 +9,7 @@ from config import env
 from config.postgres import EmbeddedPostgres
 from core.logs import configure as configure_logs
 from embeddings.types import EmbeddingOptions
+from tenants.plans import plans_from
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -130,6 +131,13 @@ SEARCH_TIMEOUTS = {
     "schemas": env.seconds("TOOLSCRIPT_SCHEMA_TIMEOUT", 2.0, 0.01, 60),
 }
 SKILL_CACHE_SECONDS = env.seconds("TOOLSCRIPT_SKILL_CACHE_SECONDS", 0.5, 0, 60)
+
+# --- Plans ------------------------------------------------------------------------------------------------
+try:
+    PLANS = plans_from(env.text("TOOLSCRIPT_PLANS"))
+except ValueError as exc:
+    raise env.SettingError(f"toolscript: TOOLSCRIPT_PLANS is not valid: {exc}") from None
+TRUSTED_PROXIES = env.integer("TOOLSCRIPT_TRUSTED_PROXIES", 0, 0, 10)
 
 # --- Web --------------------------------------------------------------------------------------------------
 TOOLSCRIPT_MAX_BODY_BYTES = env.integer("TOOLSCRIPT_MAX_BODY_BYTES", 1_048_576, 1024, 1_073_741_824)
