@@ -119,7 +119,11 @@ EMBEDDING_OPTIONS = EmbeddingOptions(
 )
 QUERY_CACHE_SIZE = env.integer("TOOLSCRIPT_QUERY_CACHE_SIZE", 2000, 0, 1_000_000)
 # What must be built before another embedding model may go live, in this order.
-INDEX_BUILDERS = ["tools_catalog.services.tool_index", "skills.services.skill_index"]
+INDEX_BUILDERS = [
+    "tools_catalog.services.tool_index",
+    "skills.services.skill_index",
+    "knowledge.services.knowledge_index",
+]
 
 # --- Search -----------------------------------------------------------------------------------------------
 # The three that become Postgres time-outs are equal, so that no statement has to set another one first.
@@ -131,6 +135,13 @@ SEARCH_TIMEOUTS = {
     "schemas": env.seconds("TOOLSCRIPT_SCHEMA_TIMEOUT", 2.0, 0.01, 60),
 }
 SKILL_CACHE_SECONDS = env.seconds("TOOLSCRIPT_SKILL_CACHE_SECONDS", 0.5, 0, 60)
+
+# --- Knowledge --------------------------------------------------------------------------------------------
+CHUNK_TOKENS = env.integer("TOOLSCRIPT_CHUNK_TOKENS", 200, 32, 8192)
+CHUNK_OVERLAP = env.integer("TOOLSCRIPT_CHUNK_OVERLAP", 30, 0, 4096)
+if CHUNK_OVERLAP >= CHUNK_TOKENS:
+    raise env.SettingError("toolscript: TOOLSCRIPT_CHUNK_OVERLAP must be less than TOOLSCRIPT_CHUNK_TOKENS")
+MAX_DOCUMENT_BYTES = env.integer("TOOLSCRIPT_MAX_DOCUMENT_BYTES", 33_554_432, 1024, 1_073_741_824)
 
 # --- Plans ------------------------------------------------------------------------------------------------
 try:
@@ -162,6 +173,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "config",
+    "knowledge",
     "search",
     "skills",
     "tools_catalog",

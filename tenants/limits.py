@@ -107,6 +107,8 @@ def plan_of(caller: Caller) -> Plan:
     plans: dict[str, Plan] = settings.PLANS
     if caller == Caller():
         return plans[PUBLIC]
+    if caller.tenant_id is None:
+        return plans[STANDARD]
     name = Tenant.objects.filter(pk=caller.tenant_id).values_list("plan", flat=True).first()
     return plans.get(name or STANDARD, plans[STANDARD])
 

@@ -31,7 +31,7 @@ LAYERS = [
     ["strategies"],
     ["stages"],
     ["selectors"],
-    ["models", "text", "published"],
+    ["chunking", "filters", "metadata", "models", "published", "readers", "rerankers", "snippets", "text"],
     ["types", "apps", "migrations", "plans"],
 ]
 LAYER = {name: len(LAYERS) - i for i, layer in enumerate(LAYERS) for name in layer}
