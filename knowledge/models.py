@@ -21,6 +21,10 @@ class Source(models.Model):
         HTML = "html"
         PDF = "pdf"
 
+    class Origin(models.TextChoices):
+        FILE = "file"
+        UPLOAD = "upload"
+
     class Status(models.TextChoices):
         READY = "ready"
         FAILED = "failed"
@@ -33,6 +37,7 @@ class Source(models.Model):
     topics = ArrayField(models.CharField(max_length=100), default=list, blank=True)
     path = models.CharField(max_length=1000)
     """Where it comes from. With the tenant, this is what makes it the same document when it comes again."""
+    origin = models.CharField(max_length=8, choices=Origin, default=Origin.UPLOAD)
     metadata = models.JSONField(default=dict, blank=True)
     """What filters ask for: names to scalars, or to lists of scalars."""
     facets = models.JSONField(default=dict, editable=False)
@@ -54,6 +59,7 @@ class Source(models.Model):
             models.CheckConstraint(
                 condition=Q(format__in=["markdown", "text", "html", "pdf"]), name="source_format_known"
             ),
+            models.CheckConstraint(condition=Q(origin__in=["file", "upload"]), name="source_origin_known"),
             models.CheckConstraint(condition=Q(status__in=["ready", "failed"]), name="source_status_known"),
             models.CheckConstraint(condition=~Q(title="") & ~Q(path=""), name="source_title_and_path_present"),
         ]

@@ -63,6 +63,7 @@ class SourceSpec:
     path: str
     format: str
     content: bytes
+    origin: str = "upload"
     title: str = ""
     type: str = ""
     authors: tuple[str, ...] = ()

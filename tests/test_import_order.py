@@ -27,6 +27,7 @@ LAYERS = [
     ["api"],
     ["tasks", "schemas", "serializers", "bodies", "fields"],
     ["services"],
+    ["files"],
     ["limits"],
     ["strategies"],
     ["stages"],

@@ -53,7 +53,13 @@ def source_mark_failed(spec: SourceSpec, error: str, *, tenant: Tenant | None = 
     source, created = Source.objects.get_or_create(
         tenant=tenant,
         path=spec.path,
-        defaults={**values, "title": _title(spec, None), "format": spec.format, "content_hash": digest},
+        defaults={
+            **values,
+            "title": _title(spec, None),
+            "format": spec.format,
+            "origin": spec.origin,
+            "content_hash": digest,
+        },
     )
     if not created and (source.status, source.error) != (values["status"], values["error"]):
         Source.objects.filter(pk=source.pk).update(**values)
@@ -117,6 +123,7 @@ def _write(
     found = document.type if re.fullmatch(WORD, document.type) and len(document.type) <= 32 else ""
     values = {
         "format": spec.format,
+        "origin": spec.origin,
         "title": title,
         "type": spec.type or found or "document",
         "authors": [_cut(author, 255) for author in spec.authors or document.authors][:100],

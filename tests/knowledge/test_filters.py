@@ -82,10 +82,9 @@ def holds(facets: dict[str, Any], condition: Condition) -> bool:
         if isinstance(held, list):
             return typed(value) in [typed(item) for item in held]
         return isinstance(held, str) and isinstance(value, str) and value in held
-    strict = {"gt": lambda item: below(value, item), "lt": lambda item: below(item, value)}
-    loose = {"gte": strict["gt"], "lte": strict["lt"], **strict}[op]
-    same = op in {"gte", "lte"}
-    return any(loose(item) or (same and typed(item) == typed(value)) for item in items)
+    ordered = [below(value, item) if op in {"gt", "gte"} else below(item, value) for item in items]
+    same = [op in {"gte", "lte"} and typed(item) == typed(value) for item in items]
+    return any(ordered) or any(same)
 
 
 def passes(facets: dict[str, Any], wanted: Filters) -> bool:

@@ -235,7 +235,12 @@ class TestAC6LogsAndLatency:
 
         statements: list[str] = []
         fetch = db.fetch
-        monkeypatch.setattr(db, "fetch", lambda sql, *a, **k: statements.append(sql) or fetch(sql, *a, **k))
+
+        def counted(sql: Any, *args: Any, **named: Any) -> list[db.Row]:
+            statements.append(sql)
+            return fetch(sql, *args, **named)
+
+        monkeypatch.setattr(db, "fetch", counted)
         documents.knowledge("high tide", limit=50)
         assert len(statements) == 2
 
