@@ -80,6 +80,16 @@ def seconds(name: str, default: float, low: float = 0.0, high: float = 600.0) ->
     return _read(name, default, parse, f"seconds from {low:g} to {high:g}")
 
 
+def share(name: str, default: float) -> float:
+    def parse(raw: str) -> float:
+        value = float(raw)
+        if not 0 <= value <= 1:
+            raise ValueError
+        return value
+
+    return _read(name, default, parse, "a number from 0 to 1")
+
+
 def words(name: str, default: tuple[str, ...]) -> list[str]:
     return _read(name, list(default), lambda raw: [w.strip() for w in raw.split(",") if w.strip()], "a comma list")
 

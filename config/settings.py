@@ -133,7 +133,11 @@ SEARCH_TIMEOUTS = {
     "skills": env.seconds("TOOLSCRIPT_SKILL_TIMEOUT", 2.0, 0.01, 60),
     "tools": env.seconds("TOOLSCRIPT_TOOL_TIMEOUT", 2.0, 0.01, 60),
     "schemas": env.seconds("TOOLSCRIPT_SCHEMA_TIMEOUT", 2.0, 0.01, 60),
+    "lexical": env.seconds("TOOLSCRIPT_LEXICAL_TIMEOUT", 2.0, 0.01, 60),
 }
+SEARCH_LIMIT = env.integer("TOOLSCRIPT_SEARCH_LIMIT", 3, 1, 50)
+SEARCH_THRESHOLD = env.share("TOOLSCRIPT_SEARCH_THRESHOLD", 0.35)
+SEARCH_ALPHA = env.share("TOOLSCRIPT_SEARCH_ALPHA", 0.7)
 SKILL_CACHE_SECONDS = env.seconds("TOOLSCRIPT_SKILL_CACHE_SECONDS", 0.5, 0, 60)
 
 # --- Knowledge --------------------------------------------------------------------------------------------

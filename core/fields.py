@@ -65,6 +65,16 @@ class PlainFloat(serializers.FloatField):
         return value
 
 
+@extend_schema_field({"type": "boolean"})
+class PlainFlag(serializers.BooleanField):
+    """For query parameters: `true` and `false`, `1` and `0`."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if str(data).lower() not in {"true", "false", "1", "0"}:
+            self.fail("invalid", input=data)
+        return str(data).lower() in {"true", "1"}
+
+
 @extend_schema_field({"type": "string", "minLength": 1, "maxLength": 1000, "pattern": NO_NUL_NOT_BLANK})
 class QueryText(StrictChar):
     def __init__(self, **kwargs: Any) -> None:

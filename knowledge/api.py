@@ -31,6 +31,7 @@ from knowledge.services.ingest import source_delete, source_ingest, sources_embe
 from knowledge.services.search_documents import documents_search
 from knowledge.services.search_knowledge import knowledge_search
 from knowledge.types import DocumentRequest, Filters, KnowledgeRequest, SourceSpec
+from search.api import GatewaySearchView
 from tenants.limits import limit_searches
 from tenants.models import Tenant
 from tenants.plans import Plan
@@ -68,7 +69,9 @@ def _knowledge_input(request: Request) -> dict[str, Any]:
     return {**body, **{k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if k not in request.data}}
 
 
-class DocumentSearchView(ApiView):
+class SearchView(GatewaySearchView):
+    """Two searches at one address: GET is the gateway's for tools, POST this one for documents."""
+
     @extend_schema(**schemas.SEARCH_DOCUMENTS)
     def post(self, request: Request) -> HttpResponse:
         caller = caller_of(request)

@@ -3,6 +3,7 @@ from django.urls import path
 from knowledge import api
 
 urlpatterns = [
+    path("search", api.SearchView.as_view()),
     path("search/health", api.HealthView.as_view()),
     path("search_knowledge", api.KnowledgeSearchView.as_view()),
     path("api/v1/knowledge/sources", api.SourcesView.as_view()),

@@ -8,10 +8,13 @@ from rest_framework.request import Request
 from core.api import ApiView, json_body, json_response, validated
 from core.errors import NotReady
 from search import schemas
-from search.serializers import SearchInput, SkillSearchInput, ToolSearchInput
-from search.services import readiness, search_skills, search_tools, search_tools_in
-from search.types import SearchRequest, SearchResult
+from search.ranking import contributions
+from search.serializers import GatewaySearchInput, SearchInput, SkillSearchInput, ToolSearchInput
+from search.services import gateway_search, readiness, search_skills, search_tools, search_tools_in
+from search.services.gateway import GatewayHit, GatewayResult
+from search.types import Part, SearchRequest, SearchResult
 from skills.types import SkillHit
+from tenants.types import caller_of
 from tools_catalog.types import ToolHit, ToolSchemas
 
 TIMINGS = {
@@ -52,11 +55,65 @@ class ToolSearchView(ApiView):
         return json_response([tool_body(hit) for hit in hits], headers=_degraded(degraded))
 
 
+class GatewaySearchView(ApiView):
+    """The gateway's search for tools. (`POST /search` is another: documents.)"""
+
+    @extend_schema(**schemas.GATEWAY_SEARCH)
+    def get(self, request: Request) -> HttpResponse:
+        values = validated(GatewaySearchInput, request.query_params.dict())
+        result = gateway_search(
+            values["q"],
+            limit=values["limit"],
+            threshold=values["threshold"],
+            alpha=values["alpha"],
+            item_type=values["item_type"],
+            tenant_id=caller_of(request).tenant_id,
+        )
+        return json_response(gateway_body(result, explain=values["explain"]))
+
+
+def gateway_body(result: GatewayResult, *, explain: bool = False) -> dict[str, Any]:
+    return {
+        "query": result.query,
+        "results": [gateway_hit_body(hit, explain) for hit in result.hits],
+        "totalResults": len(result.hits),
+        "threshold": result.threshold,
+        "degraded": result.degraded is not None,
+    }
+
+
+def gateway_hit_body(hit: GatewayHit, explain: bool) -> dict[str, Any]:
+    tool, evidence = hit.tool, hit.evidence
+    body = {
+        "toolId": f"{tool.server}__{tool.name}",
+        "serverName": tool.server,
+        "toolName": tool.name,
+        "confidence": hit.confidence,
+        "reason": hit.reason,
+        "description": tool.description,
+    }
+    if explain:
+        sides = {"semantic": round(evidence.semantic, 4), "fuzzy": round(evidence.match, 4)}
+        body["explain"] = {**sides, **explain_body(hit.parts)}
+    return body
+
+
+def explain_body(parts: list[Part]) -> dict[str, Any]:
+    """Each part's own value, and how much of the score it accounts for."""
+    shares = contributions(parts)
+    return {
+        "parts": [
+            {"part": part.name, "value": round(part.value, 4), "contribution": round(shares[part.name], 4)}
+            for part in parts
+        ]
+    }
+
+
 def search_body(result: SearchResult) -> dict[str, Any]:
     found = result.found
     return {
         "query": result.request.query,
-        "tools": [{**tool_body(hit), **schema_body(result.schemas.get(hit.id))} for hit in found.tools],
+        "tools": [found_body(hit, result) for hit in found.tools],
         "matched_skills": [skill_body(hit) for hit in found.skills],
         "metadata": {
             "strategy_used": found.strategy_used,
@@ -69,6 +126,14 @@ def search_body(result: SearchResult) -> dict[str, Any]:
             "degraded": result.degraded,
         },
     }
+
+
+def found_body(hit: ToolHit, result: SearchResult) -> dict[str, Any]:
+    body = {**tool_body(hit), **schema_body(result.schemas.get(hit.id))}
+    if result.request.explain:
+        parts = result.found.parts.get(hit.id, [Part("semantic", hit.score, hit.score)])
+        body["explain"] = explain_body(parts)
+    return body
 
 
 def tool_body(hit: ToolHit) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from core.openapi import Schema, array, nullable, record, responses
-from search.serializers import SearchInput, SkillSearchInput, ToolSearchInput
+from search.serializers import GatewaySearchInput, SearchInput, SkillSearchInput, ToolSearchInput
 from search.types import STRATEGY_NAMES
 from tools_catalog.types import ITEM_TYPES
 
@@ -25,12 +25,34 @@ TOOL_FIELDS: dict[str, Schema] = {
     "primary_skill_id": nullable("string"),
 }
 TOOL = record(TOOL_FIELDS)
+PARTS = array(record({"part": TEXT, "value": SCORE, "contribution": SCORE}))
 TOOL_WITH_SCHEMAS = record(
     {
         **TOOL_FIELDS,
         "input_schema": nullable("object"),
         "output_schema": nullable("object"),
         "annotations": nullable("object"),
+    },
+    {"explain": record({"parts": PARTS})},
+)
+GATEWAY_HIT = record(
+    {
+        "toolId": TEXT,
+        "serverName": TEXT,
+        "toolName": TEXT,
+        "confidence": SCORE,
+        "reason": TEXT,
+        "description": TEXT,
+    },
+    {"explain": record({"semantic": SCORE, "fuzzy": SCORE, "parts": PARTS})},
+)
+GATEWAY_RESULT = record(
+    {
+        "query": TEXT,
+        "results": array(GATEWAY_HIT),
+        "totalResults": COUNT,
+        "threshold": SCORE,
+        "degraded": {"type": "boolean"},
     }
 )
 METADATA = record(
@@ -73,6 +95,13 @@ SEARCH_TOOLS: dict[str, Any] = {
     "tags": ["search"],
     "parameters": [ToolSearchInput],
     "responses": responses(array(TOOL), 422, 503),
+}
+GATEWAY_SEARCH: dict[str, Any] = {
+    "operation_id": "gateway_search",
+    "summary": "The gateway's search: a few tools, each with a confidence and a reason",
+    "tags": ["gateway"],
+    "parameters": [GatewaySearchInput],
+    "responses": responses(GATEWAY_RESULT, 422, 503),
 }
 READY: dict[str, Any] = {
     "operation_id": "ready",

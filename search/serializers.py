@@ -2,9 +2,19 @@
 
 from typing import Any
 
+from django.conf import settings
 from rest_framework import serializers
 
-from core.fields import CommaList, PlainFloat, PlainInteger, QueryText, StrictBoolean, StrictFloat, StrictInteger
+from core.fields import (
+    CommaList,
+    PlainFlag,
+    PlainFloat,
+    PlainInteger,
+    QueryText,
+    StrictBoolean,
+    StrictFloat,
+    StrictInteger,
+)
 from search.types import STRATEGY_NAMES, SearchRequest
 from tools_catalog.types import ITEM_TYPES
 
@@ -20,6 +30,7 @@ class SearchInput(serializers.Serializer[Any]):
     tool_threshold = StrictFloat(min_value=0, max_value=1, default=DEFAULTS.tool_threshold)
     include_schemas = StrictBoolean(default=DEFAULTS.include_schemas)
     strategy = serializers.ChoiceField(STRATEGY_NAMES, default=DEFAULTS.strategy)
+    explain = StrictBoolean(default=DEFAULTS.explain)
 
 
 class SkillSearchInput(serializers.Serializer[Any]):
@@ -34,3 +45,14 @@ class ToolSearchInput(serializers.Serializer[Any]):
     item_type = serializers.ChoiceField(ITEM_TYPES, default=None)
     limit = PlainInteger(min_value=1, max_value=100, default=10)
     threshold = PlainFloat(min_value=0, max_value=1, default=DEFAULTS.tool_threshold)
+
+
+class GatewaySearchInput(serializers.Serializer[Any]):
+    q = QueryText()
+    limit = PlainInteger(min_value=1, max_value=50, default=settings.SEARCH_LIMIT)
+    threshold = PlainFloat(min_value=0, max_value=1, default=settings.SEARCH_THRESHOLD)
+    alpha = PlainFloat(
+        min_value=0, max_value=1, default=settings.SEARCH_ALPHA, help_text="The weight of meaning against keywords."
+    )
+    item_type = serializers.ChoiceField(ITEM_TYPES, default="tool")
+    explain = PlainFlag(default=False)

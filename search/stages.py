@@ -7,15 +7,21 @@ from contextlib import contextmanager
 import structlog
 from django.conf import settings
 
-from core.errors import QueryFailed, QueryTimeout
-from search.types import SearchRun
+from core.errors import NotReady, QueryFailed, QueryTimeout
+from search.lexical import query as lexical
+from search.lexical.query import Keywords
+from search.lexical.store import store
+from search.selectors import candidates
+from search.types import SearchRequest, SearchRun
 from skills.selectors import skills_nearest
 from skills.types import SkillHit
 from tools_catalog.selectors import tool_schemas, tools_nearest
-from tools_catalog.types import ToolHits, ToolSchemas
+from tools_catalog.types import ToolHit, ToolHits, ToolSchemas
 
 log = structlog.get_logger("toolscript.search")
 SHORTEST = 0.05
+POOL = 100
+"""How many tools each side puts forward: twice as many as can be asked for, so that the limit changes no order."""
 
 
 @contextmanager
@@ -73,6 +79,45 @@ def find_tools(run: SearchRun, skill_ids: list[str] | None) -> tuple[ToolHits, s
     except QueryFailed as exc:
         log.error("search.degraded", stage="tool_search", error=exc.message)
         return ToolHits([], 0), "tool_search"
+
+
+def find_keywords(
+    request: SearchRequest, deadline: float, timings_ms: dict[str, float], *, alone: bool = False
+) -> Keywords | None:
+    """What the keyword side says; nothing when its index cannot be had in time. Alone, it has all the time there is."""
+    try:
+        with timed(timings_ms, "lexical"):
+            index = store.get(time_for("request" if alone else "lexical", deadline))
+            return lexical.search(
+                index, request.query, tenant_id=request.tenant_id, item_type=request.item_type, limit=POOL
+            )
+    except NotReady as exc:
+        log.error("search.degraded", stage="lexical", error=exc.message)
+        return None
+
+
+def find_candidates(
+    run: SearchRun, tool_ids: list[int], skill_ids: list[str] | None = None
+) -> tuple[list[tuple[ToolHit, float | None]], int, str | None]:
+    """The nearest tools and these, with their similarities; how many pass by similarity alone; what failed."""
+    request = run.request
+    try:
+        with timed(run.timings_ms, "tools"):
+            found, passed = candidates(
+                run.vector,
+                space=run.space,
+                tenant_id=request.tenant_id,
+                item_type=request.item_type,
+                tool_ids=tool_ids,
+                skill_ids=skill_ids or [],
+                threshold=request.tool_threshold,
+                limit=POOL,
+                timeout=time_for("tools", run.deadline),
+            )
+            return found, passed, None
+    except QueryFailed as exc:
+        log.error("search.degraded", stage="tool_search", error=exc.message)
+        return [], 0, "tool_search"
 
 
 def load_schemas(tool_ids: list[int], deadline: float) -> tuple[dict[int, ToolSchemas], str | None]:

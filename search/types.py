@@ -17,7 +17,17 @@ class SearchRequest:
     tool_threshold: float = 0.3
     include_schemas: bool = True
     strategy: str = "hierarchical"
+    explain: bool = False
     tenant_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    name: str
+    value: float
+    """Of the piece of evidence itself."""
+    weighted: float
+    """What it counts in the score."""
 
 
 @dataclass(slots=True)
@@ -40,6 +50,8 @@ class StrategyResult:
     candidate_count: int
     fallback: str | None = None
     degraded: str | None = None
+    parts: dict[int, list[Part]] = field(default_factory=dict)
+    """What each tool's score is made of, where it is more than the similarity."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin, TabularInline
 
-from skills.models import Assignment, Skill
+from skills.models import Assignment, Capability, Skill
+from skills.services.capabilities import capability_save
 from skills.services.curation import skill_delete, skill_save, skill_set_active
 from tools_catalog.tasks import request_refresh
 
@@ -24,13 +25,36 @@ class AssignmentInline(TabularInline):
         return False
 
 
+class CapabilityInline(TabularInline):
+    """Which other skills' work the tools of this skill can do."""
+
+    model = Capability
+    fk_name = "provider"
+    verbose_name = "capability"
+    verbose_name_plural = "also serves"
+    fields = ("need", "weight", "note")
+    extra = 0
+
+
+@admin.register(Capability)
+class CapabilityAdmin(ModelAdmin):
+    list_display = ("provider", "need", "weight", "note")
+    list_filter = ("provider", "need")
+    search_fields = ("provider__id", "need__id", "note")
+    list_select_related = ("provider", "need")
+    fields = ("provider", "need", "weight", "note")
+
+    def save_model(self, request: HttpRequest, obj: Capability, form: Any, change: bool) -> None:
+        capability_save(obj)
+
+
 @admin.register(Skill)
 class SkillAdmin(ModelAdmin):
     list_display = ("name", "id", "parent_domain", "tool_count", "is_active", "updated_at")
     list_filter = ("is_active", "parent_domain", "tenant")
     search_fields = ("id", "name", "description")
     fields = ("id", "name", "description", "keywords", "examples", "parent_domain", "tenant", "is_active")
-    inlines = (AssignmentInline,)
+    inlines = (CapabilityInline, AssignmentInline)
     actions = ("switch_on", "switch_off")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Skill]:

@@ -26,6 +26,14 @@ PROTOTYPES: LiteralString = """
     WHERE v.space_id = %(space)s AND v.is_active ORDER BY p.skill_vector_id, p.ordinal
 """
 
+CAPABILITIES: LiteralString = """
+    SELECT c.need_id, c.provider_id, c.weight
+    FROM skills_capability c
+    JOIN skills_skill need ON need.id = c.need_id AND need.is_active
+    JOIN skills_skill provider ON provider.id = c.provider_id AND provider.is_active
+    ORDER BY c.need_id, c.weight DESC, c.provider_id
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class SkillMatrix:
@@ -98,3 +106,23 @@ def skills_nearest(
 def _hit(skill: tuple[str, str, str, int], score: float) -> SkillHit:
     skill_id, name, description, tool_count = skill
     return SkillHit(skill_id, name, description, score, tool_count)
+
+
+_capabilities: tuple[UUID | None, dict[str, list[tuple[str, float]]]] | None = None
+
+
+def capabilities() -> dict[str, list[tuple[str, float]]]:
+    """For each skill that may be asked for: the skills whose tools serve it too, and how well."""
+    global _capabilities  # noqa: PLW0603 - as for the matrix
+    version = _version.get()
+    kept = _capabilities
+    if kept is None or kept[0] != version:
+        serves: dict[str, list[tuple[str, float]]] = {}
+        for need_id, provider_id, weight in db.fetch(CAPABILITIES, timeout=_timeout()):
+            serves.setdefault(need_id, []).append((provider_id, weight))
+        _capabilities = kept = (version, serves)
+    return kept[1]
+
+
+def skill_names(space: Space) -> dict[str, str]:
+    return {skill[0]: skill[1] for skill in skill_matrix(space).skills}

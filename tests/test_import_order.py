@@ -31,9 +31,10 @@ LAYERS = [
     ["limits"],
     ["strategies"],
     ["stages"],
-    ["selectors"],
+    ["ranking"],
+    ["selectors", "lexical"],
     ["chunking", "filters", "metadata", "models", "published", "readers", "rerankers", "snippets", "text"],
-    ["types", "apps", "migrations", "plans"],
+    ["types", "fusion", "apps", "migrations", "plans"],
 ]
 LAYER = {name: len(LAYERS) - i for i, layer in enumerate(LAYERS) for name in layer}
 

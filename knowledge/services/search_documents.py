@@ -83,10 +83,8 @@ def _hybrid(request: DocumentRequest) -> tuple[list[Ranked], int, str, str | Non
         log.error("knowledge.degraded", stage="embedding", error=exc.message)
         return words, total, "keyword", "embedding"
     by_words, by_meaning = ({r.source_id: r for r in ranking} for ranking in (words, nearest))
-    if request.fusion == "zscore":
-        scores = zscore(*({i: r.score for i, r in found.items()} for found in (by_words, by_meaning)))
-    else:
-        scores = rrf(list(by_words), list(by_meaning))
+    sides = [{i: r.score for i, r in found.items()} for found in (by_words, by_meaning)]
+    scores = zscore(sides) if request.fusion == "zscore" else rrf(sides)
     # The passage that holds the words is the one to show: it is the match that a reader sees.
     passages = {**by_meaning, **by_words}
     order = sorted(scores, key=lambda source_id: (-scores[source_id], source_id))

@@ -1,24 +1,49 @@
-"""Both side by side, merged without duplicates, best score wins.
+"""Meaning, keywords and skills together: every tool that either side finds, once, with one score.
 
-Both sides score a tool by the same similarity, so the best of the merged list are the best of the unfiltered
-side: one statement finds them, and the skills are reported beside it.
+Each piece of evidence can only raise a tool's score above its similarity, so nothing that `direct` finds is lost.
+The matched skills are a prior: they raise their tools a little and shut nobody out.
 """
 
-from search.stages import find_tools, match_skills
-from search.strategies import direct
-from search.types import SearchRun, StrategyResult
+from dataclasses import replace
+
+from search.ranking import Evidence, best_skill, hybrid_parts, name_strength, score_of
+from search.stages import find_candidates, find_keywords, match_skills
+from search.types import Part, SearchRun, StrategyResult
+from tools_catalog.selectors import score_of as rounded
+from tools_catalog.types import ToolHit
 
 
 def run(search: SearchRun) -> StrategyResult:
     skills, reason = match_skills(search)
-    if reason is not None:
-        return direct.run(search, fallback=reason)
-    found, degraded = find_tools(search, skill_ids=None)
+    keywords = find_keywords(search.request, search.deadline, search.timings_ms)
+    found, passed, problem = find_candidates(search, keywords.best if keywords else [])
+    matched = {skill.id: skill.score for skill in skills}
+    ranked: list[tuple[ToolHit, list[Part]]] = []
+    threshold = search.request.tool_threshold
+    for hit, similarity in found:
+        semantic = max(0.0, similarity or 0.0)
+        skill, skill_id = best_skill(hit.skill_ids, matched)
+        evidence = Evidence(
+            semantic=semantic,
+            lexical=keywords.evidence(hit.id) if keywords else 0.0,
+            name=name_strength(keywords, hit.id),
+            skill=skill,
+            skill_id=skill_id,
+        )
+        parts = hybrid_parts(evidence)
+        score = rounded(score_of(parts))
+        if score >= threshold:
+            passed += rounded(semantic) < threshold
+            ranked.append((replace(hit, score=score), parts))
+    ranked.sort(key=lambda pair: (-pair[0].score, -score_of(pair[1]), pair[0].id))
+    best = ranked[: search.request.limit]
     return StrategyResult(
         strategy_used="hybrid",
         skills=skills,
-        skill_ids_used=[skill.id for skill in skills],
-        tools=found.hits,
-        candidate_count=found.passed,
-        degraded=degraded,
+        skill_ids_used=[skill.id for skill in skills] or None,
+        tools=[hit for hit, _ in best],
+        candidate_count=passed,
+        fallback=reason,
+        degraded=problem or (None if keywords else "lexical"),
+        parts={hit.id: parts for hit, parts in best},
     )

@@ -7,7 +7,8 @@ from typing import Any
 
 from django.db import transaction
 
-from skills.models import Assignment, Skill
+from skills.models import Assignment, Capability, Skill
+from skills.services.capabilities import capability_save
 from skills.services.curation import assignment_replace, skill_create
 from skills.types import SkillChoice, SkillSpec
 from tools_catalog.models import Server, Tool
@@ -25,7 +26,7 @@ READERS: dict[str, Callable[[Mapping[str, Any]], ToolSpec]] = {
 
 @transaction.atomic
 def starter_skills_create() -> int:
-    """Only where there are no skills at all: what curators deleted does not come back."""
+    """Only where there are no skills at all: what curators deleted does not come back. With their capabilities."""
     if Skill.objects.exists():
         return 0
     entries = json.loads((DATA / "starter_skills.json").read_text(encoding="utf-8"))
@@ -38,6 +39,15 @@ def starter_skills_create() -> int:
                 keywords=tuple(entry["keywords"]),
                 examples=tuple(entry["examples"]),
                 parent_domain=entry["parent_domain"],
+            )
+        )
+    for relation in json.loads((DATA / "starter_capabilities.json").read_text(encoding="utf-8")):
+        capability_save(
+            Capability(
+                provider_id=relation["provider"],
+                need_id=relation["need"],
+                weight=relation["weight"],
+                note=relation["note"],
             )
         )
     return len(entries)

@@ -10,7 +10,6 @@ from structlog.testing import capture_logs
 
 from knowledge.models import Chunk, Source
 from knowledge.services.ingest import sources_embed
-from search.fusion import rrf, zscore
 from tenants.models import Tenant
 from tenants.plans import plans_from
 from tests.knowledge.conftest import Documents
@@ -102,23 +101,6 @@ class TestSearchTypes:
             documents.search("tide table", search_type="semantic", expect=502)
         assert answer["degraded"] == "embedding"
         assert titles(answer) == ["Harbour handbook"]
-
-
-class TestFusion:
-    def test_rrf_counts_ranks(self) -> None:
-        assert rrf(["a", "b"], ["a", "b"]) == {"a": 1.0, "b": pytest.approx(61 / 62)}
-        assert rrf(["a"], ["b"])["a"] == pytest.approx(0.5)
-        assert rrf([], []) == {}
-
-    def test_zscore_counts_how_far_above_the_others_a_score_is(self) -> None:
-        fused = zscore({"a": 9.0, "b": 1.0, "c": 1.0}, {"a": 0.1, "b": 0.2, "c": 0.1})
-        assert sorted(fused, key=lambda item: -fused[item]) == ["a", "b", "c"]
-        assert all(0 < score < 1 for score in fused.values())
-
-    def test_zscore_of_equal_or_missing_scores(self) -> None:
-        assert zscore({"a": 1.0, "b": 1.0}, {}) == {"a": 0.5, "b": 0.5}
-        lone = zscore({"a": 1.0}, {"b": 1.0, "c": 0.0})
-        assert lone["b"] > lone["c"] == lone["a"]
 
 
 @pytest.fixture(scope="class")

@@ -169,7 +169,7 @@ def test_the_whole_search_keeps_its_promises(truth: Truth) -> None:
         assert (meta["stage2_candidate_count"] == len(tools)) or len(tools) == asked["limit"]
         assert meta["stage1_skill_count"] == len(skills)
         assert meta["skill_ids_used"] == ([skill["id"] for skill in skills] or None)
-        expected = "direct" if meta["fallback"] else asked["strategy"]
+        expected = "direct" if meta["fallback"] and asked["strategy"] == "hierarchical" else asked["strategy"]
         assert meta["strategy_used"] == expected
         assert bool(meta["fallback"]) == (not skills and asked["strategy"] != "direct")
 
@@ -199,6 +199,9 @@ def test_the_whole_search_agrees_with_plain_arithmetic(truth: Truth) -> None:
             agree(skills, scores, asked["skill_limit"], asked["skill_threshold"], "id")
         matched = {skill["id"] for skill in skills} if result["metadata"]["strategy_used"] == "hierarchical" else None
         expected = truth.tool_scores(asked["query"], asked["item_type"], matched)
+        if asked["strategy"] == "hybrid":  # has more than the similarity, and never less
+            assert all(tool["score"] >= expected[tool["db_id"]] - EDGE for tool in result["tools"])
+            return
         agree(result["tools"], expected, asked["limit"], asked["tool_threshold"], "db_id")
         agree_count = [sum(s >= asked["tool_threshold"] + d for s in expected.values()) for d in (EDGE, -EDGE)]
         if result["tools"]:
@@ -228,7 +231,7 @@ def test_the_single_stages_agree_with_plain_arithmetic(truth: Truth) -> None:
     check()
 
 
-def test_hierarchical_finds_no_more_than_direct_and_hybrid_finds_the_same(truth: Truth) -> None:
+def test_hierarchical_finds_no_more_than_direct_and_hybrid_no_less(truth: Truth) -> None:
     @stable
     @given(requests)
     def check(request: Request) -> None:
@@ -238,7 +241,8 @@ def test_hierarchical_finds_no_more_than_direct_and_hybrid_finds_the_same(truth:
 
         direct = found("direct")
         assert found("hierarchical").items() <= direct.items()
-        assert found("hybrid") == direct
+        hybrid = found("hybrid")
+        assert all(hybrid[name] >= score for name, score in direct.items())
 
     check()
 
