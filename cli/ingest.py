@@ -1,6 +1,7 @@
 """`toolscript ingest`: files into the knowledge of the service."""
 
 import json
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -28,6 +29,7 @@ Examples:
 @click.option("--type", "source_type", default="", help="book, paper, case_study … Default: what the document says.")
 @click.option("--topic", "topics", multiple=True, help="A topic for all of them. Can be given more than once.")
 @click.option("--prune", is_flag=True, help="Delete documents whose files are gone from the folders.")
+@click.option("--extract", is_flag=True, help="Then have the language model note decisions, patterns and warnings.")
 @click.option("--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def ingest(paths: tuple[str, ...], output: str, prune: bool, **options: Any) -> None:
     """Take Markdown, text, HTML and PDF files in, so that searches find them.
@@ -37,6 +39,7 @@ def ingest(paths: tuple[str, ...], output: str, prune: bool, **options: Any) -> 
 
     Exit codes: 0 all is in, 1 some files could not be read, 2 nothing to do or a wrong argument.
     """
+    os.environ.setdefault("TOOLSCRIPT_LOG_LEVEL", "ERROR")  # the report says it all
     set_up()
     from django.db import DatabaseError
 
@@ -66,11 +69,15 @@ def _run(
     slug: str | None,
     source_type: str,
     topics: tuple[str, ...],
+    extract: bool,
 ) -> dict[str, Any]:
     from knowledge.files import find_files, plain
+    from knowledge.services.extract import chat_model
     from knowledge.services.ingest import sources_embed
     from knowledge.services.ingest_files import files_ingest, sources_gone, sources_prune
 
+    if extract:
+        chat_model()  # says so before any work where there is none
     found = find_files(paths)
     tenant = _tenant(slug)
     base = plain(Path(root)) if root else None
@@ -86,6 +93,8 @@ def _run(
             counts["chunks"] += item.report.chunks
             if item.report.outcome == "failed":
                 failures.append({"path": item.path, "error": item.report.error})
+            if extract and item.report.source_id and item.report.outcome != "failed":
+                counts["extractions"] += _extract(item.report.source_id)
             bar.done(item.path)
         sources_embed(None, bar.embedded)  # what an interrupted run left without vectors
     gone = sources_gone(found.folders, found.files, tenant=tenant, root=base)
@@ -94,10 +103,18 @@ def _run(
         **{name: counts[name] for name in ("created", "changed", "unchanged")},
         "failed": failures,
         "chunks": counts["chunks"],
+        "extractions": counts["extractions"],
         "embedded": bar.vectors,
         "gone": [source.path for source in gone],
         "deleted": sources_prune(gone) if prune else 0,
     }
+
+
+def _extract(source_id: int) -> int:
+    from knowledge.models import Source
+    from knowledge.services.extract import source_extract
+
+    return source_extract(Source.objects.get(pk=source_id)).created
 
 
 def _tenant(slug: str | None) -> Any:
@@ -147,6 +164,8 @@ def _say(report: dict[str, Any]) -> None:
     counts = ", ".join(f"{report[name]} {name}" for name in ("created", "changed", "unchanged"))
     click.echo(f"{report['files']} files: {counts}, {len(report['failed'])} failed.")
     click.echo(f"{report['chunks']} passages written, {report['embedded']} embedded.")
+    if report["extractions"]:
+        click.echo(f"{report['extractions']} decisions, patterns and warnings noted.")
     for failure in report["failed"]:
         click.echo(f"  {failure['path']}: {failure['error']}", err=True)
     if report["deleted"]:

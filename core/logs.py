@@ -52,5 +52,7 @@ def configure(level: str) -> dict[str, Any]:
             "django.server": {"level": "WARNING"},
             "httpx2": {"level": "WARNING"},
             "httpx": {"level": "WARNING"},
+            # What is odd about a PDF is of no use to anyone as long as it can be read.
+            "pypdf": {"level": "ERROR"},
         },
     }

@@ -25,11 +25,13 @@ from knowledge.serializers import (
     SourceInput,
     SourceListInput,
 )
+from knowledge.services.extract import chat_model
 from knowledge.services.extractions import extraction_create, extraction_delete
 from knowledge.services.health import knowledge_health
 from knowledge.services.ingest import source_delete, source_ingest, sources_embed
 from knowledge.services.search_documents import documents_search
 from knowledge.services.search_knowledge import knowledge_search
+from knowledge.tasks import request_extraction
 from knowledge.types import DocumentRequest, Filters, KnowledgeRequest, SourceSpec
 from search.api import GatewaySearchView
 from tenants.limits import limit_searches
@@ -180,6 +182,18 @@ class ChunksView(ApiView):
         values = validated(PageInput, request.query_params.dict())
         found = chunks_of(_source(request, source_id))
         return json_response([chunk_body(chunk) for chunk in _page(found, values)])
+
+
+class ExtractView(ApiView):
+    @extend_schema(**schemas.SOURCE_EXTRACT)
+    def post(self, request: Request, source_id: int) -> HttpResponse:
+        refuse_unknown(request.query_params, ())
+        source = _source(request, source_id)
+        _refuse_unless_own(request, source)
+        chat_model()  # says so at once where there is none
+        if not request_extraction(source_id):
+            raise NotReady("The broker is not reachable. Try again shortly.")
+        return json_response({"id": source_id, "requested": True})
 
 
 class ExtractionsView(ApiView):

@@ -43,7 +43,9 @@ def plain(path: Path) -> Path:
 
 
 def _globbed(pattern: str) -> list[Path]:
-    return [Path(path) for path in sorted(glob.glob(pattern, recursive=True))]  # noqa: PTH207 - absolute ones too
+    """Folders, and files that can be read: nobody means the others by a `*`."""
+    paths = [Path(path) for path in sorted(glob.glob(pattern, recursive=True))]  # noqa: PTH207 - absolute ones too
+    return [path for path in paths if path.is_dir() or (path.is_file() and format_of(path.name) is not None)]
 
 
 def _add(found: Found, seen: set[Path], paths: Iterable[Path]) -> None:

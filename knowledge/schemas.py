@@ -138,6 +138,12 @@ SOURCE_DELETE = _operation(
     "Delete a document with its chunks and extractions",
     responses(record({"id": {"type": "integer"}, "chunks": COUNT}), 403, 404, 422, 503),
 )
+SOURCE_EXTRACT = _operation(
+    "source_extract",
+    "Have the language model read a document",
+    responses(record({"id": {"type": "integer"}, "requested": {"type": "boolean"}}), 403, 404, 409, 422, 503),
+    request=None,
+)
 CHUNK_LIST = _operation(
     "chunk_list", "The passages of a document", responses(array(CHUNK), 404, 422, 503), parameters=[PageInput]
 )

@@ -9,6 +9,7 @@ urlpatterns = [
     path("api/v1/knowledge/sources", api.SourcesView.as_view()),
     path("api/v1/knowledge/sources/<int:source_id>", api.SourceView.as_view()),
     path("api/v1/knowledge/sources/<int:source_id>/chunks", api.ChunksView.as_view()),
+    path("api/v1/knowledge/sources/<int:source_id>/extract", api.ExtractView.as_view()),
     path("api/v1/knowledge/extractions", api.ExtractionsView.as_view()),
     path("api/v1/knowledge/extractions/<int:extraction_id>", api.ExtractionView.as_view()),
 ]

@@ -67,6 +67,23 @@ def source_mark_failed(spec: SourceSpec, error: str, *, tenant: Tenant | None = 
     return IngestReport("failed", source.pk, error=error)
 
 
+@transaction.atomic
+def source_describe(source: Source) -> None:
+    """Title, type, authors, topics and metadata as somebody wrote them. A new title is part of what passages say."""
+    problems = {n: [p] for n, v in source.metadata.items() if (p := metadata_problem(n, v))}
+    if problems:
+        raise ValidationFailed(f"metadata: {next(iter(problems.values()))[0]}", {"fields": problems})
+    source.save()
+    moved = []
+    for chunk in source.chunks.defer("terms"):
+        heading = _heading(source.title, chunk.chapter, chunk.section)
+        if heading != chunk.heading:
+            chunk.heading, chunk.key = heading, text_key(heading, chunk.content)
+            moved.append(chunk)
+    Chunk.objects.bulk_update(moved, ["heading", "key"], batch_size=500)
+    knowledge_index.payload_sync([source.pk])
+
+
 def source_delete(source: Source) -> int:
     """Deletes it with its chunks, extractions and vectors. How many chunks it had."""
     count = source.chunks.count()
@@ -148,7 +165,7 @@ def _replace_chunks(source: Source, title: str, pieces: list[Piece]) -> int:
         before[old.key].append(old)
     new, moved = [], []
     for ordinal, piece in enumerate(pieces):
-        heading = _heading(title, piece)
+        heading = _heading(title, piece.position.chapter, piece.position.section)
         key = text_key(heading, piece.content)
         chunk = before[key].pop() if before.get(key) else None
         if chunk is None:
@@ -183,8 +200,7 @@ def _chunk(source: Source, ordinal: int, heading: str, key: str, piece: Piece) -
     )
 
 
-def _heading(title: str, piece: Piece) -> str:
-    parts = [title, piece.position.chapter, piece.position.section]
+def _heading(*parts: str) -> str:
     return " > ".join(dict.fromkeys(part for part in parts if part))[:LONGEST_HEADING]
 
 
