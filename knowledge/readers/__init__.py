@@ -4,7 +4,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import PurePath
 
-from core.errors import ToolscriptError
+from core.errors import ValidationFailed
 from knowledge.types import Document
 
 READERS = {
@@ -27,11 +27,8 @@ SUFFIXES = {
 }
 
 
-class Unreadable(ToolscriptError):
+class Unreadable(ValidationFailed):
     """A document that cannot be read: damaged, encrypted, empty, or not what it says it is."""
-
-    code = "VALIDATION_ERROR"
-    http_status = 422
 
 
 def format_of(path: str) -> str | None:
