@@ -5,6 +5,7 @@ from django.contrib import admin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin, TabularInline
+from unfold.widgets import UnfoldAdminTextareaWidget
 
 from core.errors import Conflict
 from knowledge.metadata import metadata_problem
@@ -17,6 +18,12 @@ from tools_catalog.tasks import request_refresh
 
 
 class SourceForm(forms.ModelForm):  # type: ignore[type-arg]
+    class Meta:
+        model = Source
+        fields = ("title", "type", "authors", "topics", "metadata")
+        widgets = {name: UnfoldAdminTextareaWidget(attrs={"rows": 2}) for name in ("authors", "topics", "metadata")}
+        help_texts = dict.fromkeys(("authors", "topics"), "Separated by commas.")
+
     def clean_metadata(self) -> dict[str, Any]:
         metadata = self.cleaned_data["metadata"] or {}
         if not isinstance(metadata, dict):
@@ -33,6 +40,7 @@ class ReadOnlyInline(TabularInline):
     can_delete = False
     per_page = 25
     show_change_link = True
+    hide_title = True
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

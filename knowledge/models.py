@@ -18,8 +18,8 @@ class Source(models.Model):
     class Format(models.TextChoices):
         MARKDOWN = "markdown"
         TEXT = "text"
-        HTML = "html"
-        PDF = "pdf"
+        HTML = "html", "HTML"
+        PDF = "pdf", "PDF"
 
     class Origin(models.TextChoices):
         FILE = "file"

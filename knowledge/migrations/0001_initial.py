@@ -44,7 +44,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('type', models.CharField(default='document', help_text='document, book, paper, case_study …', max_length=32)),
-                ('format', models.CharField(choices=[('markdown', 'Markdown'), ('text', 'Text'), ('html', 'Html'), ('pdf', 'Pdf')], max_length=16)),
+                ('format', models.CharField(choices=[('markdown', 'Markdown'), ('text', 'Text'), ('html', 'HTML'), ('pdf', 'PDF')], max_length=16)),
                 ('title', models.CharField(max_length=500)),
                 ('authors', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=255), blank=True, default=list, size=None)),
                 ('topics', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=100), blank=True, default=list, size=None)),

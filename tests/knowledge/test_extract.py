@@ -24,7 +24,8 @@ def entry(passage: int, quote: str, **fields: Any) -> dict[str, Any]:
 @pytest.fixture
 def asked(settings: Any) -> Any:
     """A model that answers with what the test puts into `entries`; what it was asked is in `requests`."""
-    with chat_server() as server:
+    with chat_server() as running:
+        server: Any = running
         server.entries = []
         server.answer = lambda prompt: {"entries": server.entries}
         settings.CHAT_MODEL = "tiny"
