@@ -113,8 +113,17 @@ class SourceAdmin(ModelAdmin):
         source_describe(obj)
         request_refresh()
 
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Whoever may delete a document may delete what it is made of."""
+        deleted, counts, _, protected = super().get_deleted_objects(objs, request)
+        return deleted, counts, set(), protected
+
     def delete_model(self, request: HttpRequest, obj: Source) -> None:
         source_delete(obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Source]) -> None:
+        for source in queryset:
+            source_delete(source)
 
     @admin.action(description="Have the language model read them", permissions=["change"])
     def extract(self, request: HttpRequest, queryset: QuerySet[Source]) -> None:

@@ -10,10 +10,12 @@ from knowledge.selectors.words import SCORED, WORDS
 from knowledge.types import DocumentRequest, Ranked
 from tools_catalog.types import Space
 
+# One that could not be read is there for curators; searches see it if an earlier version could.
 DOCS: LiteralString = """
     WITH docs AS MATERIALIZED (
         SELECT s.id FROM knowledge_source s
         WHERE (s.tenant_id IS NULL OR s.tenant_id = %(tenant)s) AND {filters}
+          AND (s.status = 'ready' OR EXISTS (SELECT 1 FROM knowledge_chunk c WHERE c.source_id = s.id))
     )
 """
 FILTERED: LiteralString = ", best AS (SELECT id AS source_id, NULL::bigint AS chunk_id, 1.0::float8 AS raw FROM docs)"

@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 import structlog
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 
 from core.errors import ValidationFailed
 from knowledge.chunking import pieces_of
@@ -27,6 +27,8 @@ READ_VERSION = "1"
 """Of how documents are read and cut. Another one means that all of them are read again."""
 LONGEST_PATH_BYTES = 2000
 LONGEST_HEADING = 300
+MANY = 200
+"""Vectors after which Postgres is told to look at the tables again."""
 
 
 def source_ingest(spec: SourceSpec, *, tenant: Tenant | None = None) -> IngestReport:
@@ -104,6 +106,9 @@ def sources_embed(source_ids: Sequence[int] | None, advance: Callable[[int], Non
         advance(number)
 
     knowledge_index.build(space, count, source_ids)
+    if given >= MANY:
+        with connection.cursor() as cursor:  # a plan made for an empty table is slow for minutes
+            cursor.execute("ANALYZE knowledge_source, knowledge_chunk, knowledge_knowledgevector")
     return given
 
 

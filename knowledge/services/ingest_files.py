@@ -10,7 +10,7 @@ from django.conf import settings
 from core.errors import ValidationFailed
 from knowledge.models import Source
 from knowledge.readers import Unreadable, format_of
-from knowledge.services.ingest import source_delete, source_ingest, source_mark_failed, sources_embed
+from knowledge.services.ingest import content_hash, source_delete, source_ingest, source_mark_failed, sources_embed
 from knowledge.types import IngestReport, SourceSpec
 from tenants.models import Tenant
 
@@ -30,8 +30,9 @@ def files_ingest(
     advance: Callable[[int], None] = lambda count: None,
 ) -> Iterator[FileReport]:
     """Goes on whatever is wrong with a file. Raises only when the database or the model is away."""
+    known = _known([stored_path(file, root) for file in files], tenant)
     for file in files:
-        report = _ingest(file, stored_path(file, root), tenant, given or {})
+        report = _ingest(file, stored_path(file, root), known, tenant, given or {})
         if report.outcome in {"created", "changed"} and report.source_id is not None:
             sources_embed([report.source_id], advance)
         yield FileReport(stored_path(file, root), report)
@@ -62,13 +63,23 @@ def sources_prune(sources: Sequence[Source]) -> int:
     return len([source_delete(source) for source in sources])
 
 
-def _ingest(file: Path, path: str, tenant: Tenant | None, given: dict[str, Any]) -> IngestReport:
+def _known(paths: Sequence[str], tenant: Tenant | None) -> dict[str, tuple[int, str]]:
+    """Path to id and hash of what is in already, in one statement for all: most files of most runs did not change."""
+    rows = Source.objects.filter(tenant=tenant, path__in=paths, status=Source.Status.READY)
+    return {path: (pk, digest) for path, pk, digest in rows.values_list("path", "pk", "content_hash")}
+
+
+def _ingest(
+    file: Path, path: str, known: dict[str, tuple[int, str]], tenant: Tenant | None, given: dict[str, Any]
+) -> IngestReport:
     spec = SourceSpec(path, format_of(file.name) or "text", b"", origin=Source.Origin.FILE, **given)
     try:
         size = file.stat().st_size
         if size > settings.MAX_DOCUMENT_BYTES:
             raise Unreadable(f"It has {size} bytes; at most {settings.MAX_DOCUMENT_BYTES} are taken.")
         spec = replace(spec, content=file.read_bytes())
+        if path in known and known[path][1] == content_hash(spec):
+            return IngestReport("unchanged", known[path][0])
         return source_ingest(spec, tenant=tenant)
     except OSError as exc:
         return source_mark_failed(spec, f"It cannot be opened: {exc.strerror}.", tenant=tenant)
