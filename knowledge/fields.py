@@ -57,7 +57,7 @@ CONDITIONS = {
     },
 }
 FILTERS = {
-    "type": ["object", "null"],
+    "type": "object",
     "additionalProperties": False,
     "properties": {"must": CONDITIONS, "should": CONDITIONS, "must_not": CONDITIONS},
 }

@@ -29,7 +29,7 @@ class Name(StrictChar):
         super().__init__(max_length=100, trim_whitespace=False, **kwargs)
 
 
-@extend_schema_field({"type": ["string", "null"], "maxLength": 1000, "pattern": NO_NUL})
+@extend_schema_field({"type": "string", "minLength": 1, "maxLength": 1000, "pattern": NO_NUL})
 class OptionalText(StrictChar):
     pass
 

@@ -33,7 +33,7 @@ def schema() -> dict[str, Any]:
 
 def routes(patterns: Iterable[URLPattern | URLResolver], prefix: str = "/") -> Iterator[tuple[str, Any]]:
     for entry in patterns:
-        address = prefix + str(entry.pattern)
+        address = prefix + re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", str(entry.pattern))
         if isinstance(entry, URLResolver):
             yield from routes(entry.url_patterns, address)
         else:
