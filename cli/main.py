@@ -17,6 +17,7 @@ COMMANDS: dict[str, str] = {
     "config": "cli.config:config",
     "eval": "cli.eval:evaluate",
     "import": "cli.import_files:import_files",
+    "ingest": "cli.ingest:ingest",
     "search": "cli.search:search",
     "serve": "cli.up:serve",
     "skills": "cli.skills:skills",

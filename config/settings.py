@@ -12,6 +12,7 @@ from core.logs import configure as configure_logs
 from embeddings.devices import DEVICES
 from embeddings.types import EmbeddingOptions
 from llm.types import ChatOptions
+from tenants.plans import plans_from
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -138,7 +139,11 @@ QUERY_CACHE_SIZE = env.integer("TOOLSCRIPT_QUERY_CACHE_SIZE", 2000, 0, 1_000_000
 # Asked for after each refresh of the index: what is new in it can be classified.
 AFTER_REFRESH_TASKS = ["skills.tasks.classify_pending"]
 # What must be built before another embedding model may go live, in this order.
-INDEX_BUILDERS = ["tools_catalog.services.tool_index", "skills.services.skill_index"]
+INDEX_BUILDERS = [
+    "tools_catalog.services.tool_index",
+    "skills.services.skill_index",
+    "knowledge.services.knowledge_index",
+]
 
 # --- MCP servers ------------------------------------------------------------------------------------------
 CONFIG_FILES = env.words("TOOLSCRIPT_CONFIG", ())
@@ -194,9 +199,24 @@ CALL_LOG_ARGUMENTS = env.flag("TOOLSCRIPT_CALL_LOG_ARGUMENTS", default=False)
 CALL_LOG_DAYS = env.integer("TOOLSCRIPT_CALL_LOG_DAYS", 90, 1, 36_500)
 REVIEW_CHANGES = env.flag("TOOLSCRIPT_REVIEW_CHANGES", default=False)
 REVIEW_NEW_SERVERS = env.flag("TOOLSCRIPT_REVIEW_NEW_SERVERS", default=False)
+# --- Knowledge --------------------------------------------------------------------------------------------
+CHUNK_TOKENS = env.integer("TOOLSCRIPT_CHUNK_TOKENS", 200, 32, 8192)
+CHUNK_OVERLAP = env.integer("TOOLSCRIPT_CHUNK_OVERLAP", 30, 0, 4096)
+if CHUNK_OVERLAP >= CHUNK_TOKENS:
+    raise env.SettingError("toolscript: TOOLSCRIPT_CHUNK_OVERLAP must be less than TOOLSCRIPT_CHUNK_TOKENS")
+MAX_DOCUMENT_BYTES = env.integer("TOOLSCRIPT_MAX_DOCUMENT_BYTES", 33_554_432, 1024, 1_073_741_824)
+
+# --- Plans ------------------------------------------------------------------------------------------------
+try:
+    PLANS = plans_from(env.text("TOOLSCRIPT_PLANS"))
+except ValueError as exc:
+    raise env.SettingError(f"toolscript: TOOLSCRIPT_PLANS is not valid: {exc}") from None
+TRUSTED_PROXIES = env.integer("TOOLSCRIPT_TRUSTED_PROXIES", 0, 0, 10)
 
 # --- Web --------------------------------------------------------------------------------------------------
 TOOLSCRIPT_MAX_BODY_BYTES = env.integer("TOOLSCRIPT_MAX_BODY_BYTES", 1_048_576, 1024, 1_073_741_824)
+# A document in base64 is a third larger than it is.
+LARGE_BODIES = {"/api/v1/knowledge/sources": MAX_DOCUMENT_BYTES * 4 // 3 + 65_536}
 WEB_WORKERS = env.integer("TOOLSCRIPT_WEB_WORKERS", 2, 1, 64)
 WEB_THREADS = env.integer("TOOLSCRIPT_WEB_THREADS", 4, 1, 256)
 TASK_WORKERS = env.integer("TOOLSCRIPT_TASK_WORKERS", 2, 1, 64)
@@ -218,6 +238,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "config",
+    "knowledge",
     "search",
     "skills",
     "tools_catalog",

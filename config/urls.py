@@ -13,6 +13,7 @@ urlpatterns = [
     path("", include("tools_catalog.urls")),
     path("api/v1/import", ImportView.as_view()),
     path("", include("skills.urls")),
+    path("", include("knowledge.urls")),
     path("health", HealthView.as_view()),
     path("metrics", MetricsView.as_view()),
     path("api/schema", SpectacularAPIView.as_view(content_negotiation_class=DefaultContentNegotiation), name="schema"),

@@ -44,7 +44,7 @@ def json_response(data: Any, status: int = 200, headers: Mapping[str, str] | Non
 
 
 def error_response(error: ToolscriptError) -> HttpResponse:
-    headers = {"Retry-After": "1"} if error.retryable else None
+    headers = {"Retry-After": str(error.details.get("retry_after_s", 1))} if error.retryable else None
     return json_response(error_body(error.code, error.message, error.details), error.http_status, headers)
 
 

@@ -55,5 +55,7 @@ def configure(level: str) -> dict[str, Any]:
             "mcp.client": {"level": "CRITICAL"},
             "mcp.shared": {"level": "CRITICAL"},
             "httpx": {"level": "WARNING"},
+            # What is odd about a PDF is of no use to anyone as long as it can be read.
+            "pypdf": {"level": "ERROR"},
         },
     }

@@ -17,6 +17,12 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 1
 REQUESTS = Histogram("toolscript_http_request_seconds", "HTTP requests", ["method", "route", "status"], buckets=BUCKETS)
 STAGES = Histogram("toolscript_search_stage_seconds", "Stages of a search", ["stage"], buckets=BUCKETS)
 SEARCHES = Counter("toolscript_searches_total", "Searches by what really ran", ["strategy", "fallback", "degraded"])
+KNOWLEDGE = Histogram(
+    "toolscript_knowledge_search_seconds",
+    "Searches in documents",
+    ["endpoint", "search_type", "degraded"],
+    buckets=BUCKETS,
+)
 
 CALLS = Histogram(
     "toolscript_tool_call_seconds", "Calls through the gateway", ["outcome"], buckets=(*BUCKETS, 30, 60, 120)
@@ -35,6 +41,10 @@ def observe_search(strategy: str, fallback: str | None, degraded: str | None, st
 
 def observe_call(outcome: str, elapsed: float) -> None:
     CALLS.labels(outcome).observe(elapsed)
+
+
+def observe_knowledge(endpoint: str, search_type: str, degraded: str | None, took_ms: float) -> None:
+    KNOWLEDGE.labels(endpoint, search_type, degraded or "none").observe(took_ms / 1000)
 
 
 def exposition() -> tuple[bytes, str]:

@@ -6,6 +6,5 @@ urlpatterns = [
     path("api/v1/search", api.SearchView.as_view()),
     path("api/v1/search/skills", api.SkillSearchView.as_view()),
     path("api/v1/search/tools", api.ToolSearchView.as_view()),
-    path("search", api.GatewaySearchView.as_view()),
     path("ready", api.ReadyView.as_view()),
 ]

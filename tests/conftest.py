@@ -39,9 +39,13 @@ class Api:
         return response.json()
 
 
+def http_client(url: str) -> httpx2.Client:
+    return httpx2.Client(base_url=url, timeout=30)
+
+
 @pytest.fixture
 def api(live_server: LiveServer) -> Iterator[Api]:
-    with httpx2.Client(base_url=live_server.url, timeout=30) as http:
+    with http_client(live_server.url) as http:
         yield Api(http)
 
 

@@ -27,15 +27,20 @@ LAYERS = [
     ["admin_schedule", "admin_servers", "admin_tools"],
     ["admin_base"],
     ["api", "api_client_types", "api_gateway", "api_import", "suggestions_api"],
-    ["tasks", "schemas", "serializers", "reports"],
+    ["tasks", "schemas", "serializers", "fields", "reports"],
     ["services"],
+    ["files"],
+    ["limits"],
     ["classifiers", "strategies"],
     ["stages"],
     ["bodies", "lists", "ranking"],
     ["selectors", "sessions", "lexical"],
-    ["models", "text", "published", "transports", "config_file", "acceptance", "literal_secrets", "json_schemas"],
+    [
+        *["chunking", "filters", "metadata", "models", "published", "readers", "rerankers", "snippets", "text"],
+        *["transports", "config_file", "acceptance", "literal_secrets", "json_schemas"],
+    ],
     ["arguments", "comparison", "inspection", "typescript"],
-    ["types", "fusion", "apps", "migrations"],
+    ["types", "fusion", "apps", "migrations", "plans"],
 ]
 LAYER = {name: len(LAYERS) - i for i, layer in enumerate(LAYERS) for name in layer}
 
