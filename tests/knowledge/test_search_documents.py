@@ -208,6 +208,10 @@ class TestFilters:
         assert answer["hits"][0]["snippet"] == "Everything about the harbour."
 
 
+    def test_without_anything_it_lists_all(self, documents: Documents) -> None:
+        assert documents.http.post("/search").json()["total"] == documents.search()["total"] == Source.objects.count()
+
+
 class TestSnippets:
     def test_it_shows_the_match(self, documents: Documents) -> None:
         words = " ".join(f"word{number}" for number in range(150))
