@@ -78,7 +78,8 @@ class SearchView(GatewaySearchView):
     def post(self, request: Request) -> HttpResponse:
         caller = caller_of(request)
         plan = limit_searches(request, caller)
-        search = _document_request(validated(DocumentSearchInput, json_body(request)), caller)
+        body = {} if request.stream is None else json_body(request)  # nothing is required, not even a body
+        search = _document_request(validated(DocumentSearchInput, body), caller)
         _hold_to_plan(search, plan)
         return json_response(documents_body(documents_search(search, plan)))
 

@@ -207,6 +207,9 @@ class TestFilters:
         assert answer["hits"][0]["score"] == 1.0
         assert answer["hits"][0]["snippet"] == "Everything about the harbour."
 
+    def test_without_anything_it_lists_all(self, documents: Documents) -> None:
+        assert documents.http.post("/search").json()["total"] == documents.search()["total"] == Source.objects.count()
+
 
 class TestSnippets:
     def test_it_shows_the_match(self, documents: Documents) -> None:
