@@ -48,8 +48,9 @@ def classify_batch(*, by: str = "", written: Callable[[], None] = lambda: None) 
     run = run_open(chosen.name, chosen.model, by=by)
     run_progress(run)
     for tool, result in classify(chosen, tools):
-        outcome = classification_write(tool, claim, result, source=chosen.name, run=run)
-        run_count(run, outcome, usage_of(result))
+        with transaction.atomic():  # counted with the result, so that a run that closes has counted all
+            outcome = classification_write(tool, claim, result, source=chosen.name, run=run)
+            run_count(run, outcome, usage_of(result))
         written()
     run_close_if_done()
     return len(tools)
