@@ -68,7 +68,7 @@ def test_the_api_page_works_without_a_network(page: Page, service: Service) -> N
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{service.http.base_url}/api/docs")
-    expect(page.locator(".opblock")).to_have_count(5)
+    expect(page.locator(".opblock").first).to_be_visible()
     assert all(url.startswith((str(service.http.base_url), "data:", "blob:")) for url in asked)
 
 
