@@ -57,4 +57,16 @@ def close_inputs(result: Schema, **_: Any) -> Schema:
     for component in result.get("components", {}).get("schemas", {}).values():
         if component.get("type") == "object":
             component["additionalProperties"] = False
+    for methods in result.get("paths", {}).values():
+        for operation in methods.values():
+            for parameter in operation.get("parameters", []):
+                parameter["schema"] = _blank_once(parameter.get("schema", {}))
     return result
+
+
+def _blank_once(schema: Schema) -> Schema:
+    """The library writes "this text, or nothing" as `oneOf`; a text that may be empty fits both, and so neither."""
+    choices = schema.get("oneOf", [])
+    if len(choices) == 2 and choices[1] == {"type": "string", "maxLength": 0}:
+        return {"anyOf": choices, **{name: value for name, value in schema.items() if name != "oneOf"}}
+    return schema
