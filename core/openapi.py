@@ -61,4 +61,14 @@ def close_inputs(result: Schema, **_: Any) -> Schema:
         body = operation.get("requestBody", {})
         if any(media.get("schema", {}).get("required") for media in body.get("content", {}).values()):
             body["required"] = True  # drf-spectacular says so for serializers only
+        for parameter in operation.get("parameters", []):
+            parameter["schema"] = _blank_once(parameter.get("schema", {}))
     return result
+
+
+def _blank_once(schema: Schema) -> Schema:
+    """The library writes "this text, or nothing" as `oneOf`; a text that may be empty fits both, and so neither."""
+    choices = schema.get("oneOf", [])
+    if len(choices) == 2 and choices[1] == {"type": "string", "maxLength": 0}:
+        return {"anyOf": choices, **{name: value for name, value in schema.items() if name != "oneOf"}}
+    return schema
