@@ -13,12 +13,15 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
 from config.supervisor import Program
+from core.errors import Unauthorized
 from skills.services.starter import demo_catalog_create, starter_skills_create
+from tenants.services.keys import key_caller, key_create
 from tools_catalog.management.commands.reembed import index_progress
 from tools_catalog.services.reindex import index_refresh
 from tools_catalog.services.spaces import index_usable
 
 ADMIN = "admin"
+LOCAL_KEY = "api_key"
 LOG_BYTES = 20_000_000
 """A larger log is put aside at the next start."""
 
@@ -98,6 +101,22 @@ def admin_login() -> str:
     if admin is not None and path.exists() and admin.check_password(path.read_text()):
         return f"{ADMIN} / {path.read_text()}"
     return f"{ADMIN} / the password you chose" if admin is not None else "your own"
+
+
+def local_key() -> str:
+    """The key of whoever has the data folder: made once, kept there, and used by the `toolscript` command."""
+    path = settings.DATA_DIR / LOCAL_KEY
+    if path.exists():
+        try:
+            key_caller(path.read_text().strip())
+            return path.read_text().strip()
+        except Unauthorized:  # of another database, or revoked
+            pass
+    _, key = key_create(name="local", is_admin=True, created_by="up")
+    path.unlink(missing_ok=True)
+    path.touch(mode=0o600)
+    path.write_text(key)
+    return key
 
 
 def base_url() -> str:

@@ -12,6 +12,7 @@ from search.serializers import SearchInput, SkillSearchInput, ToolSearchInput
 from search.services import readiness, search_skills, search_tools, search_tools_in
 from search.types import SearchRequest, SearchResult
 from skills.types import SkillHit
+from tenants.types import caller_of
 from tools_catalog.types import ToolHit, ToolSchemas
 
 TIMINGS = {
@@ -24,9 +25,12 @@ TIMINGS = {
 
 
 class SearchView(ApiView):
+    only_reads = True
+
     @extend_schema(**schemas.SEARCH)
     def post(self, request: Request) -> HttpResponse:
-        result = search_tools(SearchRequest(**validated(SearchInput, json_body(request))))
+        values = validated(SearchInput, json_body(request))
+        result = search_tools(SearchRequest(**values, tenant_id=caller_of(request).tenant_id))
         return json_response(search_body(result))
 
 
@@ -34,7 +38,12 @@ class SkillSearchView(ApiView):
     @extend_schema(**schemas.SEARCH_SKILLS)
     def get(self, request: Request) -> HttpResponse:
         values = validated(SkillSearchInput, request.query_params.dict())
-        hits, degraded = search_skills(values["query"], limit=values["limit"], threshold=values["threshold"])
+        hits, degraded = search_skills(
+            values["query"],
+            limit=values["limit"],
+            threshold=values["threshold"],
+            tenant_id=caller_of(request).tenant_id,
+        )
         return json_response([skill_body(hit) for hit in hits], headers=_degraded(degraded))
 
 
@@ -47,6 +56,7 @@ class ToolSearchView(ApiView):
             item_type=values["item_type"],
             limit=values["limit"],
             tool_threshold=values["threshold"],
+            tenant_id=caller_of(request).tenant_id,
         )
         hits, degraded = search_tools_in(search, values["skill_ids"])
         return json_response([tool_body(hit) for hit in hits], headers=_degraded(degraded))
@@ -115,6 +125,8 @@ def _degraded(stage: str | None) -> dict[str, str] | None:
 
 class ReadyView(ApiView):
     """Whether a search would be answered: the database, the index and the embedding model are asked."""
+
+    authentication_classes = []
 
     @extend_schema(**schemas.READY)
     def get(self, request: Request) -> HttpResponse:

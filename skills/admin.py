@@ -4,10 +4,11 @@ from django.contrib import admin
 from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
-from unfold.admin import ModelAdmin, TabularInline
+from unfold.admin import TabularInline
 
 from skills.models import Assignment, Skill
 from skills.services.curation import skill_delete, skill_save, skill_set_active
+from tenants.admin import TenantRows
 from tools_catalog.tasks import request_refresh
 
 
@@ -25,7 +26,7 @@ class AssignmentInline(TabularInline):
 
 
 @admin.register(Skill)
-class SkillAdmin(ModelAdmin):
+class SkillAdmin(TenantRows):
     list_display = ("name", "id", "parent_domain", "tool_count", "is_active", "updated_at")
     list_filter = ("is_active", "parent_domain", "tenant")
     search_fields = ("id", "name", "description")
@@ -45,6 +46,7 @@ class SkillAdmin(ModelAdmin):
         return int(skill.assigned)  # type: ignore[attr-defined]
 
     def save_model(self, request: HttpRequest, obj: Skill, form: Any, change: bool) -> None:
+        self.own(obj, change=change)
         skill_save(obj, new=not change)
         transaction.on_commit(request_refresh)
 

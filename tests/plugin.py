@@ -17,7 +17,8 @@ def _set_up() -> None:
         if name.startswith("TOOLSCRIPT_") or name in INHERITED:
             del os.environ[name]
     root = Path(tempfile.mkdtemp(prefix="toolscript-test-"))
-    os.environ |= {MARK: str(root), "TOOLSCRIPT_DATA_DIR": str(root), "TOOLSCRIPT_SKILL_CACHE_SECONDS": "0"}
+    quick = {"TOOLSCRIPT_SKILL_CACHE_SECONDS": "0", "TOOLSCRIPT_ANONYMOUS_PER_MINUTE": "0"}
+    os.environ |= {MARK: str(root), "TOOLSCRIPT_DATA_DIR": str(root), **quick}
     postgres = EmbeddedPostgres(root, throwaway=True)
     postgres.start()
 

@@ -6,14 +6,14 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
-from unfold.admin import ModelAdmin
 
+from tenants.admin import TenantRows
 from tools_catalog.models import EmbeddingSpace, Server, Tool
 from tools_catalog.services.catalog import server_set_active, tool_set_active
 from tools_catalog.tasks import request_refresh
 
 
-class PublishedAdmin(ModelAdmin):
+class PublishedAdmin(TenantRows):
     """What servers publish is seen here and switched on or off, but not edited: it is theirs."""
 
     actions: tuple[str, ...] = ("switch_on", "switch_off")
@@ -69,6 +69,7 @@ class ServerAdmin(PublishedAdmin):
 
 @admin.register(Tool)
 class ToolAdmin(PublishedAdmin):
+    tenant_path = "server__tenant"
     list_display = ("name", "server", "type", "skills", "is_active", "updated_at")
     list_filter = ("is_active", "type", "server")
     search_fields = ("name", "description", "server__name")
@@ -118,6 +119,9 @@ class ToolAdmin(PublishedAdmin):
 
 @admin.register(EmbeddingSpace)
 class EmbeddingSpaceAdmin(PublishedAdmin):
+    def visible(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset  # nobody's: vectors of all tenants are made with the same model
+
     actions = ()
     list_display = ("model", "dim", "is_live", "created_at", "live_at")
 

@@ -117,6 +117,8 @@ class ToolEmbedding(models.Model):
 class ToolVector(models.Model):
     """The index of tools: narrow, so that a vector stays in its row. Can be thrown away and rebuilt."""
 
+    seen_through = "mcp_unified_search_seen"
+
     tool = models.ForeignKey(Tool, models.CASCADE, related_name="vectors")
     space = models.ForeignKey(EmbeddingSpace, models.CASCADE)
     server_id = models.BigIntegerField()

@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
 from config.postgres import EmbeddedPostgres, PostgresError
-from config.startup import admin_login, base_url, environment, prepare, programs
+from config.startup import admin_login, base_url, environment, local_key, prepare, programs
 from config.supervisor import GaveUp, Supervisor, leaving_daemons_alone
 from core.errors import ToolscriptError
 
@@ -70,8 +70,9 @@ class Command(BaseCommand):
         supervisor.start()
         try:
             login = admin_login()
+            key = "your own; none is made in production" if settings.PRODUCTION else local_key()
             if self._wait_until_ready(supervisor):
-                self.say(banner(login))
+                self.say(banner(login, key))
             supervisor.watch(lambda: self._revive(postgres))
         except GaveUp as exc:
             raise CommandError(str(exc)) from None
@@ -133,7 +134,7 @@ def refuse_taken_port(host: str, port: int) -> None:
             raise CommandError(f"{host}:{port} cannot be used ({exc.strerror}). Try: make up PORT=8001") from None
 
 
-def banner(login: str) -> str:
+def banner(login: str, key: str) -> str:
     url = base_url()
     return f"""
 Toolscript is ready.
@@ -141,6 +142,8 @@ Toolscript is ready.
   search    {url}/
   admin     {url}/admin/   login: {login}
   API       {url}/api/docs
+  MCP       {url}/mcp
+  API key   {key}
   logs      {settings.DATA_DIR / "logs"}
 
 Try it:
