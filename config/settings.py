@@ -9,6 +9,7 @@ from config import env
 from config.postgres import EmbeddedPostgres
 from core.logs import configure as configure_logs
 from embeddings.types import EmbeddingOptions
+from tenants.plans import plans_from
 from tenants.types import TokenOptions
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -58,7 +59,6 @@ SECRET_KEY = _secret_key()
 ANONYMOUS = env.flag("TOOLSCRIPT_ANONYMOUS", default=not PRODUCTION)
 ANONYMOUS_PER_MINUTE = env.integer("TOOLSCRIPT_ANONYMOUS_PER_MINUTE", 600, 0, 1_000_000)
 CALLER_PER_MINUTE = env.integer("TOOLSCRIPT_CALLER_PER_MINUTE", 0, 0, 1_000_000)
-TRUSTED_PROXIES = env.integer("TOOLSCRIPT_TRUSTED_PROXIES", 0, 0, 10)
 DEBUG_BYPASS_AUTH = env.flag("TOOLSCRIPT_DEBUG_BYPASS_AUTH", default=False)
 TOKENS = TokenOptions(
     secret=env.text("TOOLSCRIPT_JWT_SECRET"),
@@ -141,7 +141,11 @@ EMBEDDING_OPTIONS = EmbeddingOptions(
 )
 QUERY_CACHE_SIZE = env.integer("TOOLSCRIPT_QUERY_CACHE_SIZE", 2000, 0, 1_000_000)
 # What must be built before another embedding model may go live, in this order.
-INDEX_BUILDERS = ["tools_catalog.services.tool_index", "skills.services.skill_index"]
+INDEX_BUILDERS = [
+    "tools_catalog.services.tool_index",
+    "skills.services.skill_index",
+    "knowledge.services.knowledge_index",
+]
 
 # --- Search -----------------------------------------------------------------------------------------------
 # The three that become Postgres time-outs are equal, so that no statement has to set another one first.
@@ -153,6 +157,20 @@ SEARCH_TIMEOUTS = {
     "schemas": env.seconds("TOOLSCRIPT_SCHEMA_TIMEOUT", 2.0, 0.01, 60),
 }
 SKILL_CACHE_SECONDS = env.seconds("TOOLSCRIPT_SKILL_CACHE_SECONDS", 0.5, 0, 60)
+
+# --- Knowledge --------------------------------------------------------------------------------------------
+CHUNK_TOKENS = env.integer("TOOLSCRIPT_CHUNK_TOKENS", 200, 32, 8192)
+CHUNK_OVERLAP = env.integer("TOOLSCRIPT_CHUNK_OVERLAP", 30, 0, 4096)
+if CHUNK_OVERLAP >= CHUNK_TOKENS:
+    raise env.SettingError("toolscript: TOOLSCRIPT_CHUNK_OVERLAP must be less than TOOLSCRIPT_CHUNK_TOKENS")
+MAX_DOCUMENT_BYTES = env.integer("TOOLSCRIPT_MAX_DOCUMENT_BYTES", 33_554_432, 1024, 1_073_741_824)
+
+# --- Plans ------------------------------------------------------------------------------------------------
+try:
+    PLANS = plans_from(env.text("TOOLSCRIPT_PLANS"))
+except ValueError as exc:
+    raise env.SettingError(f"toolscript: TOOLSCRIPT_PLANS is not valid: {exc}") from None
+TRUSTED_PROXIES = env.integer("TOOLSCRIPT_TRUSTED_PROXIES", 0, 0, 10)
 
 # --- Web --------------------------------------------------------------------------------------------------
 TOOLSCRIPT_MAX_BODY_BYTES = env.integer("TOOLSCRIPT_MAX_BODY_BYTES", 1_048_576, 1024, 1_073_741_824)
@@ -177,6 +195,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "config",
+    "knowledge",
     "search",
     "skills",
     "tools_catalog",

@@ -52,7 +52,7 @@ def error_response(error: ToolscriptError) -> HttpResponse:
 def error_headers(error: ToolscriptError) -> dict[str, str]:
     if error.http_status == 401:
         return {"WWW-Authenticate": 'Bearer realm="toolscript"'}
-    return {"Retry-After": str(error.details.get("retry_after", 1))} if error.retryable else {}
+    return {"Retry-After": str(error.details.get("retry_after_s", 1))} if error.retryable else {}
 
 
 def validated(serializer_class: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:

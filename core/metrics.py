@@ -17,6 +17,12 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 1
 REQUESTS = Histogram("toolscript_http_request_seconds", "HTTP requests", ["method", "route", "status"], buckets=BUCKETS)
 STAGES = Histogram("toolscript_search_stage_seconds", "Stages of a search", ["stage"], buckets=BUCKETS)
 SEARCHES = Counter("toolscript_searches_total", "Searches by what really ran", ["strategy", "fallback", "degraded"])
+KNOWLEDGE = Histogram(
+    "toolscript_knowledge_search_seconds",
+    "Searches in documents",
+    ["endpoint", "search_type", "degraded"],
+    buckets=BUCKETS,
+)
 
 
 def observe_request(method: str, route: str, status: int, elapsed: float) -> None:
@@ -27,6 +33,10 @@ def observe_search(strategy: str, fallback: str | None, degraded: str | None, st
     SEARCHES.labels(strategy, fallback or "none", degraded or "none").inc()
     for stage, elapsed_ms in stages_ms.items():
         STAGES.labels(stage).observe(elapsed_ms / 1000)
+
+
+def observe_knowledge(endpoint: str, search_type: str, degraded: str | None, took_ms: float) -> None:
+    KNOWLEDGE.labels(endpoint, search_type, degraded or "none").observe(took_ms / 1000)
 
 
 def exposition() -> tuple[bytes, str]:

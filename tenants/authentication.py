@@ -1,6 +1,5 @@
 """Who asks. Every API view and the MCP endpoint come through here; the answer also decides what the database shows."""
 
-import ipaddress
 from typing import Any
 
 from django.conf import settings
@@ -11,11 +10,12 @@ from rest_framework.request import Request
 
 from core import scope
 from core.errors import Forbidden, Unauthorized
-from tenants.limits import take_permit
+from tenants.limits import client_of, rate_limit_drawn
 from tenants.models import Membership
+from tenants.plans import STANDARD
 from tenants.services.keys import MARK, key_caller
 from tenants.services.tokens import token_caller
-from tenants.types import STANDARD_PLAN, Caller
+from tenants.types import Caller
 
 SAFE = {"GET", "HEAD", "OPTIONS"}
 
@@ -50,15 +50,15 @@ def caller_from(request: HttpRequest) -> Caller:
     credential = credential_of(request)
     if credential:
         caller = key_caller(credential) if credential.startswith(MARK) else _by_token(credential)
-        take_permit(f"{caller.tenant_id}:{caller.name}"[:128], settings.CALLER_PER_MINUTE)
+        rate_limit_drawn("request", client_of(request, caller), limit=settings.CALLER_PER_MINUTE)
         return caller
     if settings.DEBUG_BYPASS_AUTH and request.headers.get("X-Debug-Bypass-Auth") == "1":
-        return Caller("debug-bypass", may_write=True, is_admin=True, plan=STANDARD_PLAN)
+        return Caller("debug-bypass", may_write=True, is_admin=True, plan=STANDARD)
     if settings.SESSION_COOKIE_NAME in request.COOKIES and request.user.is_authenticated and request.user.is_staff:
         return caller_of_user(request.user)
     if not settings.ANONYMOUS:
         raise Unauthorized("A credential is needed: `Authorization: Bearer …` or `X-API-Key: …`.")
-    take_permit(f"ip:{address_of(request)}", settings.ANONYMOUS_PER_MINUTE)
+    rate_limit_drawn("request", client_of(request, Caller()), limit=settings.ANONYMOUS_PER_MINUTE)
     return Caller()
 
 
@@ -89,7 +89,7 @@ def caller_of_user(user: Any) -> Caller:
         found = Membership.objects.select_related("tenant").filter(user=user).first()
     if found is not None and not found.tenant.is_active:
         raise Forbidden("Your tenant is switched off.")
-    tenant_id, plan = (found.tenant_id, found.tenant.plan) if found else (None, STANDARD_PLAN)
+    tenant_id, plan = (found.tenant_id, found.tenant.plan) if found else (None, STANDARD)
     return Caller(f"user:{user.get_username()}", tenant_id, True, user.is_superuser, plan)
 
 
@@ -100,17 +100,3 @@ def check_session_form(request: Request, caller: Caller) -> None:
             SessionAuthentication().enforce_csrf(request)
         except PermissionDenied:
             raise Forbidden("The CSRF token is missing or wrong.") from None
-
-
-def address_of(request: HttpRequest) -> str:
-    """The address that the outermost proxy of ours saw. An IPv6 network of one customer counts as one address."""
-    hops = [hop.strip() for hop in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if hop.strip()]
-    proxies = settings.TRUSTED_PROXIES
-    address = hops[-proxies] if 0 < proxies <= len(hops) else request.META.get("REMOTE_ADDR", "")
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return "unknown"
-    if parsed.version == 6:
-        return str(ipaddress.ip_network((parsed, 64), strict=False))
-    return str(parsed)

@@ -2,7 +2,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from tenants.types import STANDARD_PLAN
+from tenants.plans import STANDARD
 
 
 class Tenant(models.Model):
@@ -10,7 +10,7 @@ class Tenant(models.Model):
 
     slug = models.SlugField(max_length=64, unique=True, help_text="The claim `tenant_id` of a token.")
     name = models.CharField(max_length=255)
-    plan = models.SlugField(max_length=32, default=STANDARD_PLAN, help_text="Which limits hold for its callers.")
+    plan = models.CharField(max_length=64, default=STANDARD, help_text="One of the plans in TOOLSCRIPT_PLANS.")
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -68,14 +68,14 @@ class Membership(models.Model):
 
 
 class RateWindow(models.Model):
-    """How many requests a caller was granted in a minute. Unlogged: losing it in a crash is harmless."""
+    """How often one client asked in this window and the one before. Nothing is lost with it."""
 
-    key = models.CharField(max_length=128)
-    minute = models.BigIntegerField()
-    granted = models.PositiveIntegerField()
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["key", "minute"], name="rate_window_unique")]
+    key = models.CharField(max_length=64, primary_key=True)
+    """A digest: addresses are not kept."""
+    slot = models.BigIntegerField()
+    count = models.PositiveIntegerField()
+    before = models.PositiveIntegerField()
+    expires_at = models.DateTimeField(db_index=True)
 
     def __str__(self) -> str:
-        return f"{self.key}: {self.granted}"
+        return self.key

@@ -3,12 +3,10 @@ from typing import TYPE_CHECKING
 
 from core.errors import Forbidden, NotFound
 from core.scope import Scope
+from tenants.plans import PUBLIC, STANDARD
 
 if TYPE_CHECKING:  # the settings import this module
     from rest_framework.request import Request
-
-PUBLIC_PLAN = "public"
-STANDARD_PLAN = "standard"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +18,7 @@ class Caller:
     may_write: bool = False
     is_admin: bool = False
     """May change what is shared."""
-    plan: str = PUBLIC_PLAN
+    plan: str = PUBLIC
 
     @property
     def is_anonymous(self) -> bool:
@@ -61,7 +59,7 @@ class TokenOptions:
         return bool(self.secret or self.jwks_url)
 
 
-OPERATOR = Caller("operator", may_write=True, is_admin=True, plan=STANDARD_PLAN)
+OPERATOR = Caller("operator", may_write=True, is_admin=True, plan=STANDARD)
 """Whoever has the data folder: the command line on the machine itself."""
 
 

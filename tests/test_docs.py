@@ -151,7 +151,7 @@ class TestLogsAndMetrics:
         assert rows == logged
 
     def test_every_metric_has_a_row_and_every_row_is_a_metric(self) -> None:
-        kept = (metrics.REQUESTS, metrics.STAGES, metrics.SEARCHES)
+        kept = (metrics.REQUESTS, metrics.STAGES, metrics.SEARCHES, metrics.KNOWLEDGE)
         names = {name for metric in kept for name in {sample.name for sample in metric.collect()}}
         rows = first_words(sections(DOCS / "operations.md")["Metrics"])
         assert {name.removesuffix("_total") for name in rows} == names

@@ -27,11 +27,12 @@ LAYERS = [
     ["api"],
     ["tasks", "schemas", "serializers"],
     ["services"],
+    ["limits"],
     ["strategies"],
     ["stages"],
     ["selectors"],
-    ["models", "text", "published"],
-    ["types", "apps", "migrations"],
+    ["chunking", "filters", "metadata", "models", "published", "readers", "rerankers", "snippets", "text"],
+    ["types", "apps", "migrations", "plans"],
 ]
 LAYER = {name: len(LAYERS) - i for i, layer in enumerate(LAYERS) for name in layer}
 

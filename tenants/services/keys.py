@@ -13,7 +13,8 @@ from core import db
 from core.errors import Forbidden, Unauthorized, ValidationFailed
 from core.scope import ALL, scoped
 from tenants.models import ApiKey, Tenant
-from tenants.types import STANDARD_PLAN, Caller
+from tenants.plans import STANDARD
+from tenants.types import Caller
 
 log = structlog.get_logger("toolscript.tenants")
 MARK = "tsk_"
@@ -78,4 +79,4 @@ def key_caller(key: str) -> Caller:
     if unseen:
         with scoped(ALL):
             db.fetch(USED, [key_id], timeout=TIMEOUT, write=True)
-    return Caller(f"key:{name}", tenant_id, may_write, is_admin, plan or STANDARD_PLAN)
+    return Caller(f"key:{name}", tenant_id, may_write, is_admin, plan or STANDARD)

@@ -116,10 +116,11 @@ class TestNobodyInParticular:
         with client(live_server.url) as http:
             answers = [http.get("/api/v1/search/skills", params={"query": "meeting"}) for _ in range(9)]
             statuses = [answer.status_code for answer in answers]
-            assert statuses.count(200) in {3, 6}  # six when a minute begins meanwhile
+            assert statuses[:3] == [200] * 3
+            assert 3 <= statuses.count(200) < 7  # more than three when a minute begins meanwhile
             limited = next(answer for answer in answers if answer.status_code == 429)
-            refused(limited, 429, "3 requests a minute")
-            assert 1 <= int(limited.headers["Retry-After"]) <= 60
+            refused(limited, 429, "3 in 60 s are allowed")
+            assert 1 <= int(limited.headers["Retry-After"]) <= 120
         assert ask(live_server, X_API_Key=key_create(name="k")[1]).status_code == 200
 
     def test_a_forged_address_helps_only_behind_a_proxy(self, live_server: LiveServer, settings: Settings) -> None:

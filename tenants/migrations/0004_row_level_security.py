@@ -50,14 +50,11 @@ NAMED = """
 
 
 class Migration(migrations.Migration):
-    dependencies = [("tenants", "0002_access")]
+    dependencies = [("tenants", "0003_access")]
     operations = [
         migrations.RunSQL(ROLE, migrations.RunSQL.noop),  # other databases may use the role
         migrations.RunSQL(TENANT, "DROP FUNCTION toolscript_tenant CASCADE"),
         migrations.RunSQL(MAY_SHARE, "DROP FUNCTION toolscript_may_share CASCADE"),
         migrations.RunSQL(KEY, "DROP FUNCTION toolscript_key"),
         migrations.RunSQL(NAMED, "DROP FUNCTION toolscript_tenant_named"),
-        migrations.RunSQL(
-            "ALTER TABLE tenants_ratewindow SET UNLOGGED", "ALTER TABLE tenants_ratewindow SET LOGGED"
-        ),
     ]

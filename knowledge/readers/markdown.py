@@ -1,0 +1,95 @@
+"""Markdown: headings as a Markdown parser sees them (not those in code), and front matter."""
+
+import datetime
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import yaml
+from markdown_it import MarkdownIt
+
+from knowledge.readers.headings import Heading, outlined
+from knowledge.readers.text import decode
+from knowledge.types import BUILT_IN, Document
+
+FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+LIST_KEYS = {"authors": ("authors", "author"), "topics": ("topics", "tags", "keywords")}
+
+
+def read(content: bytes) -> Document:
+    text = decode(content)
+    meta, text = _front_matter(text)
+    result = outlined(_parts(text))
+    return Document(
+        result.passages,
+        title=str(meta.get("title") or result.title),
+        authors=_words(meta, "authors"),
+        topics=_words(meta, "topics"),
+        type=str(meta.get("type") or ""),
+        metadata={k: v for k, v in meta.items() if k not in BUILT_IN | {"author", "keywords"}},
+    )
+
+
+def _parts(text: str) -> Iterator[Heading | str]:
+    lines = text.split("\n")
+    done = 0
+    for token, inline in _headings(text):
+        start, end = token.map
+        yield "\n".join(lines[done:start])
+        yield Heading(int(token.tag[1]), _plain(inline))
+        done = end
+    yield "\n".join(lines[done:])
+
+
+def _headings(text: str) -> Iterator[tuple[Any, Any]]:
+    tokens = _parser().parse(text)
+    for token, inline in pairwise(tokens):
+        if token.type == "heading_open" and token.level == 0:
+            yield token, inline
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark")
+
+
+def _plain(inline: Any) -> str:
+    """A heading's words, without its markup."""
+    return "".join(child.content for child in inline.children or () if child.type in {"text", "code_inline"}).strip()
+
+
+def _front_matter(text: str) -> tuple[dict[str, Any], str]:
+    """What stands between two lines of `---` at the top. What is no YAML stays part of the text."""
+    match = FRONT_MATTER.match(text)
+    if match is None:
+        return {}, text
+    try:
+        values = yaml.safe_load(match[1])
+    except yaml.YAMLError:
+        return {}, text
+    if not isinstance(values, dict):
+        return {}, text
+    kept = {str(key): _typed(value) for key, value in values.items()}
+    return {key: value for key, value in kept.items() if value is not None}, text[match.end() :]
+
+
+def _typed(value: Any) -> Any:
+    """Scalars and lists of scalars are metadata; what is nested deeper cannot be filtered by, and is left out."""
+    if isinstance(value, list):
+        scalars = [_typed(item) for item in value if not isinstance(item, list | dict)]
+        return [item for item in scalars if item is not None]
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    return value if isinstance(value, str | int | float | bool) else None
+
+
+def _words(meta: dict[str, Any], name: str) -> tuple[str, ...]:
+    for key in LIST_KEYS[name]:
+        value = meta.get(key)
+        if isinstance(value, list):
+            return tuple(str(item) for item in value)
+        if value:
+            return tuple(word.strip() for word in str(value).split(",") if word.strip())
+    return ()
