@@ -7,6 +7,7 @@ COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY cli cli
 COPY config config
 COPY core core
+COPY demo_server demo_server
 COPY embeddings embeddings
 COPY knowledge knowledge
 COPY llm llm

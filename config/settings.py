@@ -128,6 +128,7 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_BEAT_SCHEDULE = {
     "refresh the search index": {"task": "tools_catalog.tasks.refresh_index", "schedule": 60.0},
+    "start syncs that are due": {"task": "tools_catalog.tasks.sync_start_due", "schedule": 60.0},
 }
 
 # --- Embeddings -------------------------------------------------------------------------------------------
@@ -146,6 +147,14 @@ INDEX_BUILDERS = [
     "skills.services.skill_index",
     "knowledge.services.knowledge_index",
 ]
+
+# --- MCP servers ------------------------------------------------------------------------------------------
+CONFIG_FILES = env.words("TOOLSCRIPT_CONFIG", ())
+SYNC_TIMEOUT = env.seconds("TOOLSCRIPT_SYNC_TIMEOUT", 30.0, 1, 600)
+SYNC_JITTER = env.seconds("TOOLSCRIPT_SYNC_JITTER", 60.0, 0, 600)
+SYNC_BACKOFF = env.seconds("TOOLSCRIPT_SYNC_BACKOFF", 900.0, 1, 86_400)
+SYNC_RUNS_KEPT = env.integer("TOOLSCRIPT_SYNC_RUNS_KEPT", 200, 1, 100_000)
+LISTEN = env.flag("TOOLSCRIPT_LISTEN", default=True)
 
 # --- Search -----------------------------------------------------------------------------------------------
 # The three that become Postgres time-outs are equal, so that no statement has to set another one first.
@@ -171,6 +180,17 @@ try:
 except ValueError as exc:
     raise env.SettingError(f"toolscript: TOOLSCRIPT_PLANS is not valid: {exc}") from None
 TRUSTED_PROXIES = env.integer("TOOLSCRIPT_TRUSTED_PROXIES", 0, 0, 10)
+
+# --- Gateway and review -----------------------------------------------------------------------------------
+GATEWAY_TIMEOUT = env.seconds("TOOLSCRIPT_CALL_TIMEOUT", 60.0, 0.1, 3600)
+GATEWAY_CONNECT_TIMEOUT = env.seconds("TOOLSCRIPT_CALL_CONNECT_TIMEOUT", 20.0, 0.1, 600)
+GATEWAY_SESSIONS = env.integer("TOOLSCRIPT_CALL_SESSIONS", 32, 1, 10_000)
+GATEWAY_IDLE = env.seconds("TOOLSCRIPT_CALL_IDLE", 300.0, 1, 86_400)
+CONFIRM_DESTRUCTIVE = env.flag("TOOLSCRIPT_CONFIRM_DESTRUCTIVE", default=False)
+CALL_LOG_ARGUMENTS = env.flag("TOOLSCRIPT_CALL_LOG_ARGUMENTS", default=False)
+CALL_LOG_DAYS = env.integer("TOOLSCRIPT_CALL_LOG_DAYS", 90, 1, 36_500)
+REVIEW_CHANGES = env.flag("TOOLSCRIPT_REVIEW_CHANGES", default=False)
+REVIEW_NEW_SERVERS = env.flag("TOOLSCRIPT_REVIEW_NEW_SERVERS", default=False)
 
 # --- Web --------------------------------------------------------------------------------------------------
 TOOLSCRIPT_MAX_BODY_BYTES = env.integer("TOOLSCRIPT_MAX_BODY_BYTES", 1_048_576, 1024, 1_073_741_824)

@@ -9,6 +9,7 @@ from core.probes import HealthView, MetricsView
 urlpatterns = [
     path("", TemplateView.as_view(template_name="home.html"), name="home"),
     path("", include("search.urls")),
+    path("", include("tools_catalog.urls")),
     path("health", HealthView.as_view()),
     path("metrics", MetricsView.as_view()),
     path("api/schema", SpectacularAPIView.as_view(content_negotiation_class=DefaultContentNegotiation), name="schema"),

@@ -24,6 +24,10 @@ KNOWLEDGE = Histogram(
     buckets=BUCKETS,
 )
 
+CALLS = Histogram(
+    "toolscript_tool_call_seconds", "Calls through the gateway", ["outcome"], buckets=(*BUCKETS, 30, 60, 120)
+)
+
 
 def observe_request(method: str, route: str, status: int, elapsed: float) -> None:
     REQUESTS.labels(method, route, str(status)).observe(elapsed)
@@ -37,6 +41,10 @@ def observe_search(strategy: str, fallback: str | None, degraded: str | None, st
 
 def observe_knowledge(endpoint: str, search_type: str, degraded: str | None, took_ms: float) -> None:
     KNOWLEDGE.labels(endpoint, search_type, degraded or "none").observe(took_ms / 1000)
+
+
+def observe_call(outcome: str, elapsed: float) -> None:
+    CALLS.labels(outcome).observe(elapsed)
 
 
 def exposition() -> tuple[bytes, str]:

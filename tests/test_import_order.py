@@ -17,7 +17,7 @@ FLOORS = [
     ["tools_catalog"],
     ["tenants"],
     ["embeddings", "llm"],
-    ["core"],
+    ["core", "demo_server"],
 ]
 LEVEL = {package: len(FLOORS) - i for i, floor in enumerate(FLOORS) for package in floor}
 
@@ -30,8 +30,12 @@ LAYERS = [
     ["limits"],
     ["strategies"],
     ["stages"],
-    ["selectors"],
-    ["chunking", "filters", "metadata", "models", "published", "readers", "rerankers", "snippets", "text"],
+    ["selectors", "sessions"],
+    [
+        *["chunking", "filters", "metadata", "models", "published", "readers", "rerankers", "snippets", "text"],
+        *["transports", "config_file", "acceptance", "literal_secrets"],
+    ],
+    ["arguments", "comparison", "inspection"],
     ["types", "apps", "migrations", "plans"],
 ]
 LAYER = {name: len(LAYERS) - i for i, layer in enumerate(LAYERS) for name in layer}

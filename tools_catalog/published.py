@@ -14,7 +14,7 @@ def tool_spec(item: Mapping[str, Any]) -> ToolSpec:
         input_schema=item.get("inputSchema"),
         output_schema=item.get("outputSchema"),
         annotations=item.get("annotations"),
-        requests=tuple(item.get("requests", ())),
+        requests=_requests(item),
     )
 
 
@@ -24,7 +24,7 @@ def prompt_spec(item: Mapping[str, Any]) -> ToolSpec:
         name=item["name"],
         description=item.get("description") or "",
         input_schema=arguments_schema(item.get("arguments") or ()),
-        requests=tuple(item.get("requests", ())),
+        requests=_requests(item),
     )
 
 
@@ -35,7 +35,7 @@ def resource_spec(item: Mapping[str, Any]) -> ToolSpec:
         description=item.get("description") or "",
         uri=item.get("uri") or item.get("uriTemplate") or "",
         annotations={"mimeType": item["mimeType"]} if item.get("mimeType") else None,
-        requests=tuple(item.get("requests", ())),
+        requests=_requests(item),
     )
 
 
@@ -47,3 +47,7 @@ def arguments_schema(arguments: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         "properties": {a["name"]: {"type": "string", "description": a.get("description") or ""} for a in arguments},
         "required": [a["name"] for a in arguments if a.get("required")],
     }
+
+
+def _requests(item: Mapping[str, Any]) -> tuple[str, ...] | None:
+    return tuple(item["requests"]) if "requests" in item else None

@@ -2,13 +2,13 @@ import math
 from typing import LiteralString
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from core import db
 from core.cached import Cached
 from embeddings.types import Vectors
-from tools_catalog.models import Tool
-from tools_catalog.types import Space, ToolHit, ToolHits, ToolSchemas
+from tools_catalog.models import Review, Server, Tool
+from tools_catalog.types import ITEM_TYPES, Space, Target, ToolHit, ToolHits, ToolSchemas
 
 DIGITS = 4
 
@@ -109,4 +109,74 @@ def tool_schemas(tool_ids: list[int], *, timeout: float) -> dict[int, ToolSchema
 
 def tools_served() -> QuerySet[Tool]:
     """What agents may see: every list, search and call looks at these and no others."""
-    return Tool.objects.filter(is_active=True, server__is_active=True)
+    return Tool.objects.filter(
+        is_active=True,
+        missing_since=None,
+        review=Review.ACCEPTED,
+        server__is_active=True,
+        server__removed_at=None,
+    )
+
+
+def server_target(server: Server) -> Target:
+    return Target(
+        name=server.name,
+        transport=server.transport,
+        command=server.command,
+        args=tuple(server.args),
+        env=server.env,
+        cwd=server.cwd,
+        url=server.url,
+        headers=server.headers,
+        protocol=server.protocol,
+    )
+
+
+def servers_connected() -> QuerySet[Server]:
+    """The servers that a sync asks: active ones that can be reached."""
+    return Server.objects.filter(is_active=True, removed_at=None).exclude(transport="")
+
+
+def tools_visible(tenant_id: int | None, item_type: str) -> QuerySet[Tool]:
+    """What a caller of this tenant may list and call. (Django joins the server anyway.)"""
+    theirs = Q(server__tenant=None) | Q(server__tenant=tenant_id) if tenant_id is not None else Q(server__tenant=None)
+    return tools_served().filter(theirs, type=item_type).select_related("server")
+
+
+def tool_by_id(item_id: str, *, item_type: str, tenant_id: int | None, server: str | None = None) -> list[Tool]:
+    """The items that `server__name` can mean. Names may hold `__` themselves, so there can be more than one.
+
+    Where the caller's tenant and what is shared have servers of one name, the tenant's own counts.
+    """
+    pairs = [(head, name) for head, name in id_readings(item_id) if server in (None, head)]
+    wanted = Q()
+    for head, name in pairs:
+        wanted |= Q(server__name=head, name=name)
+    found = list(tools_visible(tenant_id, item_type).filter(wanted)) if pairs else []
+    own = {(tool.server.name, tool.name) for tool in found if tool.server.tenant_id is not None}
+    return [t for t in found if t.server.tenant_id is not None or (t.server.name, t.name) not in own]
+
+
+def id_readings(item_id: str) -> list[tuple[str, str]]:
+    """Every way to split at a `__`: `a__b__c` is b__c of a, or c of a__b."""
+    ends = [i for i in range(1, len(item_id) - 2) if item_id.startswith("__", i)]
+    return [(item_id[:i], item_id[i + 2 :]) for i in ends if "\0" not in item_id]
+
+
+def tools_listed(words: list[str] | None, *, item_type: str, tenant_id: int | None) -> QuerySet[Tool]:
+    """By server and name. A word is the name of a server or the id of an item; None means all."""
+    tools = tools_visible(tenant_id, item_type).order_by("server__name", "name", "id")
+    if words is None:
+        return tools
+    wanted = Q(server__name__in=words)
+    for word in words:
+        for head, name in id_readings(word):
+            wanted |= Q(server__name=head, name=name)
+    return tools.filter(wanted)
+
+
+def servers_visible(tenant_id: int | None) -> QuerySet[Server]:
+    theirs = Q(tenant=None) | Q(tenant=tenant_id) if tenant_id is not None else Q(tenant=None)
+    served = {kind: Count("tools", filter=Q(tools__in=tools_served(), tools__type=kind)) for kind in ITEM_TYPES}
+    counts = {f"{kind}_count": count for kind, count in served.items()}
+    return Server.objects.filter(theirs, is_active=True, removed_at=None).annotate(**counts).order_by("name", "id")

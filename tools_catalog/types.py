@@ -1,6 +1,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal
+
+from django.conf import settings
+from django.utils import timezone
 
 ItemType = Literal["tool", "prompt", "resource"]
 ITEM_TYPES: tuple[ItemType, ...] = ("tool", "prompt", "resource")
@@ -17,8 +21,8 @@ class ToolSpec:
     input_schema: Mapping[str, Any] | None = None
     output_schema: Mapping[str, Any] | None = None
     annotations: Mapping[str, Any] | None = None
-    requests: tuple[str, ...] = ()
-    """Requests that this item is known to serve."""
+    requests: tuple[str, ...] | None = None
+    """Requests that this item is known to serve. None: its server says nothing of that, so what is known stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,54 @@ class ServerSpec:
     title: str = ""
     description: str = ""
     items: tuple[ToolSpec, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Target:
+    """How to reach a server, as it is written down: with references where secrets belong."""
+
+    name: str
+    transport: str
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    protocol: str = ""
+    """The protocol version of the last connection: tells which generation to try first."""
+
+
+@dataclass(frozen=True)
+class ServerConfig(Target):
+    """A server as a file or a form defines it."""
+
+    path: str = ""
+    include_tools: tuple[str, ...] = ()
+    exclude_tools: tuple[str, ...] = ()
+    timeout_seconds: float | None = None
+    disabled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An item that a server publishes and the catalogue does not take, and why."""
+
+    type: ItemType
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a server answered when it was asked for everything it has."""
+
+    items: list[Any]
+    """Each: the list it is from, the item as published, and why the protocol refuses it (or nothing)."""
+    protocol: str
+    announces: bool
+    title: str
+    instructions: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +117,8 @@ class ToolSchemas:
     input_schema: str | None
     output_schema: str | None
     annotations: str | None
+
+
+def accepted_at_first() -> datetime | None:
+    """When a new server counts as accepted: at once, or not until a person says so."""
+    return None if settings.REVIEW_NEW_SERVERS else timezone.now()

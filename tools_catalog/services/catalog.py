@@ -1,11 +1,14 @@
 """Writes to the catalogue. Whoever learns of servers and tools (sync, import, demo, admin) comes through here."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.utils import timezone
 
 from tenants.models import Tenant
 from tools_catalog.models import Server, Tool
+from tools_catalog.services.review import definitions_take_in
 from tools_catalog.services.tool_index import payload_sync
 from tools_catalog.text import content_hash, index_key
 from tools_catalog.types import ServerSpec, ToolSpec
@@ -38,11 +41,12 @@ def tools_upsert(server: Server, specs: tuple[ToolSpec, ...]) -> UpsertReport:
         digest = content_hash(spec)
         if tool is None:
             created.append(_filled(Tool(server=server, type=spec.type, name=spec.name), spec, server, digest))
-        elif tool.content_hash != digest or tool.requests != list(spec.requests):
+        elif tool.content_hash != digest or spec.requests not in {None, tuple(tool.requests)}:
             changed.append(_filled(tool, spec, server, digest))
     Tool.objects.bulk_create(created)
     for tool in changed:
         tool.save()
+    definitions_take_in(server, created + changed, is_first=not known)
     payload_sync([t.pk for t in changed])
     return UpsertReport(len(created), len(changed), len(specs) - len(created) - len(changed))
 
@@ -53,10 +57,28 @@ def _filled(tool: Tool, spec: ToolSpec, server: Server, digest: str) -> Tool:
     tool.input_schema = spec.input_schema
     tool.output_schema = spec.output_schema
     tool.annotations = spec.annotations
-    tool.requests = list(spec.requests)
+    if spec.requests is not None:
+        tool.requests = list(spec.requests)
     tool.content_hash = digest
-    tool.index_key = index_key(server.name, spec.name, spec.description, spec.input_schema, spec.requests)
+    tool.index_key = index_key(server.name, spec.name, spec.description, spec.input_schema, tool.requests)
     return tool
+
+
+@transaction.atomic
+def tools_mark_missing(server: Server, published: Iterable[tuple[str, str]]) -> tuple[int, int]:
+    """What is not among the published (type, name) is missing from now on; what is, is back. How many of each."""
+    there = set(published)
+    tools = Tool.objects.select_for_update().filter(server=server)
+    rows = list(tools.values_list("pk", "type", "name", "missing_since"))
+    gone = [pk for pk, kind, name, since in rows if since is None and (kind, name) not in there]
+    back = [pk for pk, kind, name, since in rows if since is not None and (kind, name) in there]
+    if gone:
+        tools.filter(pk__in=gone).update(missing_since=timezone.now())
+    if back:
+        tools.filter(pk__in=back).update(missing_since=None)
+    if gone or back:
+        payload_sync(gone + back)
+    return len(gone), len(back)
 
 
 @transaction.atomic

@@ -20,13 +20,19 @@ STALE = """
     LEFT JOIN mcp_unified_search v ON v.tool_id = t.id AND v.space_id = %s
     WHERE v.key IS DISTINCT FROM t.index_key
 """
+# `served` is the rule of tools_catalog.selectors.tools_served; a test compares the two.
 PAYLOAD = """
     UPDATE mcp_unified_search v
-    SET is_active = t.is_active AND s.is_active, tenant_id = s.tenant_id, server_id = s.id, type = t.type
-    FROM tools_catalog_tool t JOIN tools_catalog_server s ON s.id = t.server_id
-    WHERE v.tool_id = t.id AND (%(ids)s::bigint[] IS NULL OR t.id = ANY(%(ids)s::bigint[]))
+    SET is_active = truth.served, tenant_id = truth.tenant_id, server_id = truth.server_id, type = truth.type
+    FROM (
+        SELECT t.id, t.type, t.server_id, s.tenant_id,
+               t.is_active AND t.missing_since IS NULL AND t.review = 'accepted'
+                   AND s.is_active AND s.removed_at IS NULL AS served
+        FROM tools_catalog_tool t JOIN tools_catalog_server s ON s.id = t.server_id
+    ) truth
+    WHERE v.tool_id = truth.id AND (%(ids)s::bigint[] IS NULL OR truth.id = ANY(%(ids)s::bigint[]))
       AND (v.is_active, v.tenant_id, v.server_id, v.type)
-          IS DISTINCT FROM (t.is_active AND s.is_active, s.tenant_id, s.id, t.type)
+          IS DISTINCT FROM (truth.served, truth.tenant_id, truth.server_id, truth.type)
 """
 
 
@@ -111,6 +117,7 @@ def _write(space: EmbeddingSpace, tools: list[Tool], vectors: list[dict[str, tup
         unique_fields=["space", "tool"],
         update_fields=["server_id", "tenant_id", "type", "is_active", "key", "vector"],
     )
+    payload_sync(list(alive))
 
 
 def _index_row(space: EmbeddingSpace, tool: Tool, parts: dict[str, tuple[str, Vectors]]) -> ToolVector:
@@ -120,7 +127,7 @@ def _index_row(space: EmbeddingSpace, tool: Tool, parts: dict[str, tuple[str, Ve
         server_id=tool.server_id,
         tenant_id=tool.server.tenant_id,
         type=tool.type,
-        is_active=tool.is_active and tool.server.is_active,
+        is_active=False,  # decided by PAYLOAD, in the same transaction
         key=tool.index_key,
         vector=blend(parts),
     )
