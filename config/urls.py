@@ -8,6 +8,7 @@ from core.probes import HealthView, MetricsView
 
 urlpatterns = [
     path("", TemplateView.as_view(template_name="home.html"), name="home"),
+    path("", include("mcp_endpoint.urls")),
     path("", include("search.urls")),
     path("", include("tools_catalog.urls")),
     path("health", HealthView.as_view()),
