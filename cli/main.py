@@ -5,7 +5,9 @@ import sys
 
 import click
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "mcp": "cli.mcp:mcp",
+}
 """Name: `module:function`. Nothing here imports Django or a model before its command runs."""
 
 

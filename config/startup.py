@@ -21,7 +21,6 @@ from tools_catalog.services.reindex import index_refresh
 from tools_catalog.services.spaces import index_usable
 
 ADMIN = "admin"
-LOCAL_KEY = "api_key"
 LOG_BYTES = 20_000_000
 """A larger log is put aside at the next start."""
 
@@ -105,7 +104,7 @@ def admin_login() -> str:
 
 def local_key() -> str:
     """The key of whoever has the data folder: made once, kept there, and used by the `toolscript` command."""
-    path = settings.DATA_DIR / LOCAL_KEY
+    path = settings.DATA_DIR / settings.LOCAL_KEY_FILE
     if path.exists():
         try:
             key_caller(path.read_text().strip())

@@ -18,9 +18,11 @@ MODES: list[Mode] = ["auto", "legacy"]
 @asynccontextmanager
 async def agent(url: str, key: str = "", mode: Mode = "auto") -> AsyncIterator[Client]:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
-        async with Client(streamable_http_client(f"{url}/mcp", http_client=http), mode=mode) as client:
-            yield client
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=30) as http,
+        Client(streamable_http_client(f"{url}/mcp", http_client=http), mode=mode) as client,
+    ):
+        yield client
 
 
 def session(work: Callable[[Client], Awaitable[T]], url: str, key: str = "", mode: Mode = "auto") -> T:
