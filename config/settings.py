@@ -196,6 +196,8 @@ REVIEW_NEW_SERVERS = env.flag("TOOLSCRIPT_REVIEW_NEW_SERVERS", default=False)
 
 # --- Web --------------------------------------------------------------------------------------------------
 TOOLSCRIPT_MAX_BODY_BYTES = env.integer("TOOLSCRIPT_MAX_BODY_BYTES", 1_048_576, 1024, 1_073_741_824)
+# A document in base64 is a third larger than it is.
+LARGE_BODIES = {"/api/v1/knowledge/sources": MAX_DOCUMENT_BYTES * 4 // 3 + 65_536}
 WEB_WORKERS = env.integer("TOOLSCRIPT_WEB_WORKERS", 2, 1, 64)
 WEB_THREADS = env.integer("TOOLSCRIPT_WEB_THREADS", 4, 1, 256)
 TASK_WORKERS = env.integer("TOOLSCRIPT_TASK_WORKERS", 2, 1, 64)

@@ -5,12 +5,15 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 from rest_framework.negotiation import DefaultContentNegotiation
 
 from core.probes import HealthView, MetricsView
+from knowledge.api import DocumentSearchView
 
 urlpatterns = [
     path("", TemplateView.as_view(template_name="home.html"), name="home"),
     path("", include("mcp_endpoint.urls")),
     path("", include("search.urls")),
     path("", include("tools_catalog.urls")),
+    path("search", DocumentSearchView.as_view()),
+    path("", include("knowledge.urls")),
     path("health", HealthView.as_view()),
     path("metrics", MetricsView.as_view()),
     path("api/schema", SpectacularAPIView.as_view(content_negotiation_class=DefaultContentNegotiation), name="schema"),

@@ -30,7 +30,8 @@ def take_chunked_body(request: HttpRequest) -> None:
     meta = request.META
     chunked = "HTTP_TRANSFER_ENCODING" in meta and not meta.get("CONTENT_LENGTH")
     if chunked and meta.get("wsgi.input_terminated"):
-        body = meta["wsgi.input"].read(settings.TOOLSCRIPT_MAX_BODY_BYTES + 1)
+        limit = settings.LARGE_BODIES.get(request.path, settings.TOOLSCRIPT_MAX_BODY_BYTES)
+        body = meta["wsgi.input"].read(limit + 1)
         meta["CONTENT_LENGTH"] = str(len(body))
         request._stream = io.BytesIO(body)
 

@@ -21,8 +21,11 @@ class StrictJSONParser(BaseParser):
 
     media_type = "application/json"
 
+    def most_bytes(self) -> int:
+        return int(settings.TOOLSCRIPT_MAX_BODY_BYTES)
+
     def parse(self, stream: IO[bytes], media_type: str | None = None, parser_context: Any = None) -> Any:
-        limit = settings.TOOLSCRIPT_MAX_BODY_BYTES
+        limit = self.most_bytes()
         body = stream.read(limit + 1)
         if len(body) > limit:
             raise BodyTooLarge(f"The body is larger than {limit} bytes.", {"limit_bytes": limit})

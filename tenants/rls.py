@@ -44,14 +44,14 @@ def protected_models() -> list[Model]:
     return [m for m in apps.get_models() if m._meta.managed and not m._meta.proxy and belongs_to_tenant(m)]
 
 
-def may_read(model: Model, row: str) -> str:
-    """SQL: whether the caller may see this row."""
+def may_read(model: Model, row: str, *, in_view: bool = False) -> str:
+    """SQL: whether the caller may see this row. A view asks for its owner, whom no policy of a parent binds."""
     if model._meta.label == "tenants.Tenant":
         return f"{row}.id = {MINE}"
     if has_tenant_column(model):
         hidden = getattr(model, "without_tenant", "shared") == "hidden"
         return f"{row}.tenant_id = {MINE}" + ("" if hidden else f" OR {row}.tenant_id IS NULL")
-    return " AND ".join(f"({_leads_to(key, row, visible=True)})" for key in parents(model))
+    return " AND ".join(f"({_leads_to(key, row, visible=True, in_view=in_view)})" for key in parents(model))
 
 
 def may_write(model: Model, row: str) -> str:
@@ -66,11 +66,14 @@ def may_write(model: Model, row: str) -> str:
     return " AND ".join(f"({rule})" for rule in rules)
 
 
-def _leads_to(key: models.ForeignKey[Any, Any], row: str, *, visible: bool) -> str:
+def _leads_to(key: models.ForeignKey[Any, Any], row: str, *, visible: bool, in_view: bool = False) -> str:
     """Reading asks only whether the parent is there: its own policy answers that."""
     parent = key.related_model
     target = f"{parent._meta.db_table}.{key.target_field.column}"
-    rule = "" if visible else f" AND ({may_write(parent, parent._meta.db_table)})"
+    table = parent._meta.db_table
+    rule = "" if visible else f" AND ({may_write(parent, table)})"
+    if visible and in_view:
+        rule = f" AND ({may_read(parent, table, in_view=True)})"
     found = f"EXISTS (SELECT FROM {parent._meta.db_table} WHERE {target} = {row}.{key.column}{rule})"
     if not key.null:
         return found
@@ -94,7 +97,7 @@ def view(model: Model) -> str:
     """SQL of the view that searches read. Whoever is not bound by policies sees all of it."""
     free = f"(SELECT current_user <> '{scope.ROLE}')"
     table = model._meta.db_table
-    return f"SELECT * FROM {table} WHERE {free} OR {may_read(model, table)}"  # noqa: S608 - all of it is ours
+    return f"SELECT * FROM {table} WHERE {free} OR {may_read(model, table, in_view=True)}"  # noqa: S608 - all of it is ours
 
 
 @transaction.atomic

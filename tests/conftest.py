@@ -44,11 +44,11 @@ class Api:
 def api(live_server: LiveServer) -> Iterator[Api]:
     """An administrator's: what it creates is shared."""
     _, key = key_create(name="tests", is_admin=True)
-    with client(live_server.url, key) as http:
+    with http_client(live_server.url, key) as http:
         yield Api(http)
 
 
-def client(url: str, key: str = "") -> httpx2.Client:
+def http_client(url: str, key: str = "") -> httpx2.Client:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return httpx2.Client(base_url=url, timeout=30, headers=headers)
 

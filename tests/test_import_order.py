@@ -25,7 +25,7 @@ LEVEL = {package: len(FLOORS) - i for i, floor in enumerate(FLOORS) for package 
 LAYERS = [
     ["urls", "admin", "management"],
     ["api"],
-    ["tasks", "schemas", "serializers"],
+    ["tasks", "schemas", "serializers", "bodies", "fields"],
     ["services"],
     ["limits"],
     ["strategies"],

@@ -11,7 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 from core.errors import ValidationFailed
 from tenants.models import ApiKey, Tenant
 from tenants.services.keys import key_create, key_revoke
-from tests.conftest import client
+from tests.conftest import http_client
 
 pytestmark = pytest.mark.usefixtures("world")
 
@@ -98,13 +98,13 @@ def test_an_administrators_key_writes(tenant: Tenant) -> None:
 
 class TestNobodyInParticular:
     def test_reads_outside_production_and_posts_a_search(self, live_server: LiveServer) -> None:
-        with client(live_server.url) as http:
+        with http_client(live_server.url) as http:
             assert http.get("/api/v1/search/tools", params={"query": "meeting"}).status_code == 200
             assert http.post("/api/v1/search", json={"query": "meeting"}).status_code == 200
 
     def test_reads_nothing_where_the_setting_forbids_it(self, live_server: LiveServer, settings: Settings) -> None:
         settings.ANONYMOUS = False
-        with client(live_server.url) as http:
+        with http_client(live_server.url) as http:
             refused(http.post("/api/v1/search", json={"query": "meeting"}), 401, "credential")
             for probe in ("/health", "/ready", "/api/schema"):
                 assert http.get(probe).status_code == 200
@@ -113,7 +113,7 @@ class TestNobodyInParticular:
         self, live_server: LiveServer, settings: Settings
     ) -> None:
         settings.ANONYMOUS_PER_MINUTE = 3
-        with client(live_server.url) as http:
+        with http_client(live_server.url) as http:
             answers = [http.get("/api/v1/search/skills", params={"query": "meeting"}) for _ in range(9)]
             statuses = [answer.status_code for answer in answers]
             assert statuses[:3] == [200] * 3
