@@ -7,6 +7,8 @@ import click
 
 COMMANDS: dict[str, str] = {
     "mcp": "cli.mcp:mcp",
+    "import": "cli.import_files:import_files",
+    "sync": "cli.sync:sync",
 }
 """Name: `module:function`. Nothing here imports Django or a model before its command runs."""
 

@@ -156,7 +156,7 @@ SYNC_TIMEOUT = env.seconds("TOOLSCRIPT_SYNC_TIMEOUT", 30.0, 1, 600)
 SYNC_JITTER = env.seconds("TOOLSCRIPT_SYNC_JITTER", 60.0, 0, 600)
 SYNC_BACKOFF = env.seconds("TOOLSCRIPT_SYNC_BACKOFF", 900.0, 1, 86_400)
 SYNC_RUNS_KEPT = env.integer("TOOLSCRIPT_SYNC_RUNS_KEPT", 200, 1, 100_000)
-LISTEN = env.flag("TOOLSCRIPT_LISTEN", default=True)
+LISTEN_LIMIT = env.integer("TOOLSCRIPT_LISTEN_LIMIT", 20, 0, 1000)
 
 # --- Search -----------------------------------------------------------------------------------------------
 # The three that become Postgres time-outs are equal, so that no statement has to set another one first.

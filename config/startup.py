@@ -5,6 +5,7 @@ import secrets
 import shutil
 import socket
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,28 +14,97 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
 from config.supervisor import Program
-from core.errors import Unauthorized
+from core.errors import ToolscriptError, Unauthorized
 from skills.services.starter import demo_catalog_create, starter_skills_create
 from tenants.services.keys import key_caller, key_create
 from tools_catalog.management.commands.reembed import index_progress
+from tools_catalog.models import Server, SyncRun
+from tools_catalog.services.configuration import configuration_apply
 from tools_catalog.services.reindex import index_refresh
+from tools_catalog.services.schedule import schedule_create, servers_request_all
 from tools_catalog.services.spaces import index_usable
+from tools_catalog.services.sync_requests import sync_request
 
 ADMIN = "admin"
+DEMO_SERVER = ["-m", "demo_server", "--folder"]
+SYNC_WAIT_SECONDS = 10.0
 LOG_BYTES = 20_000_000
 """A larger log is put aside at the next start."""
 
 
 def prepare(say: Callable[[str], None]) -> None:
-    """Migrations; in an empty database also the starter skills, the demo catalogue, the index and an admin."""
+    """Migrations; in an empty database also the starter skills, the demo catalogue, the index and an admin.
+
+    The servers of .toolscript.json are read here and become due for a sync, which is the worker's to do.
+    """
     call_command("migrate", verbosity=0, interactive=False)
+    schedule_create()
+    read_configuration(say)
     if count := starter_skills_create():
         say(f"Starter skills: {count}")
-    if settings.DEMO and (count := demo_catalog_create()):
+    count = demo_catalog_create() if settings.DEMO else 0
+    if count:
         say(f"Demo catalogue: {count} tools")
+    demo_server_register(is_new=count > 0)
     if not index_usable():
         with index_progress() as report:
             index_refresh(progress=report)
+
+
+def demo_server_register(*, is_new: bool) -> None:
+    """Puts the demo server beside a new demo catalogue. Where this project and its data lie may change later."""
+    values = {
+        "title": "Demo desk",
+        "description": "Notes, to-dos, a calendar, files, text, time zones and arithmetic, all on this machine.",
+        "transport": Server.Transport.STDIO,
+        "command": sys.executable,
+        "args": [*DEMO_SERVER, str(settings.DATA_DIR / "demo")],
+        "env": {"PYTHONPATH": str(settings.BASE_DIR)},
+    }
+    server = Server.objects.filter(tenant=None, name="demo").first()
+    if server is None and is_new:
+        server = Server.objects.create(name="demo", **values)
+    elif server is None or server.source != Server.Source.IMPORT or server.args[:3] != DEMO_SERVER:
+        return  # none is wanted, or somebody made it theirs
+    else:
+        Server.objects.filter(pk=server.pk).update(**values)
+    sync_request(server.pk, SyncRun.Trigger.START)
+
+
+def read_configuration(say: Callable[[str], None]) -> None:
+    try:
+        report = configuration_apply(authoritative=True, trigger=SyncRun.Trigger.START)
+    except ToolscriptError as exc:
+        say(f"Configuration, not taken over: {exc.message}")
+    else:
+        for path, count in report.files.items():
+            if count:
+                say(f"Configuration: {count} {'server' if count == 1 else 'servers'} in {path}")
+        if report.removed:
+            say(f"No longer configured, so not served: {', '.join(report.removed)}")
+    servers_request_all(SyncRun.Trigger.START)
+
+
+def report_syncs(say: Callable[[str], None], is_stopping: Callable[[], bool]) -> None:
+    """Says how the first syncs went, as they end. A slow server is left to the worker."""
+    waiting = set(Server.objects.filter(due_at__isnull=False).values_list("pk", flat=True))
+    newest = SyncRun.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    deadline = time.monotonic() + SYNC_WAIT_SECONDS
+    while waiting and time.monotonic() < deadline and not is_stopping():
+        runs = SyncRun.objects.filter(pk__gt=newest, server__in=waiting, finished_at__isnull=False)
+        for run in runs.select_related("server"):
+            say(synced_line(run))
+            waiting.discard(run.server_id)
+        time.sleep(0.1)
+    for server in Server.objects.filter(pk__in=waiting):
+        say(f"  {server.name}: still being synced, see {base_url()}/admin/tools_catalog/syncrun/")
+
+
+def synced_line(run: SyncRun) -> str:
+    if run.state != SyncRun.State.DONE:
+        return f"  {run.server.name}: not synced: {run.error.removeprefix(f'{run.server.name}: ')}"
+    refused = f", {run.refused} refused" if run.refused else ""
+    return f"  {run.server.name}: {run.created + run.changed + run.unchanged} items{refused}"
 
 
 def programs() -> list[Program]:
@@ -51,6 +121,7 @@ def programs() -> list[Program]:
         Program("web", web_command(bin_dir), logs / "web.log"),
         Program("worker", [*celery, "worker", "-c", str(settings.TASK_WORKERS), *quiet], logs / "worker.log"),
         Program("beat", [*celery, "beat", *beat_pid], logs / "beat.log"),
+        Program("listener", [sys.executable, str(settings.BASE_DIR / "manage.py"), "listen"], logs / "listener.log"),
     ]
 
 

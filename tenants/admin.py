@@ -26,6 +26,8 @@ class TenantRows(ModelAdmin):
         mine = scope.current()
         if mine.everything:
             return queryset
+        if getattr(self.model, "without_tenant", "shared") == "hidden":
+            return self.changeable(queryset)
         return queryset.filter(Q(**{self.tenant_path: None}) | Q(**{self.tenant_path: mine.tenant_id}))
 
     def changeable(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -105,9 +107,6 @@ class ApiKeyAdmin(TenantRows):
     list_filter = ("is_admin", "may_write", "tenant")
     search_fields = ("name", "prefix")
     actions = ("revoke",)
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
-        return self.changeable(ModelAdmin.get_queryset(self, request))
 
     def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> list[str]:
         new = ["name", "tenant", "may_write", "is_admin", "expires_at"]

@@ -23,7 +23,7 @@ LEVEL = {package: len(FLOORS) - i for i, floor in enumerate(FLOORS) for package 
 
 # Inside an app, from the entry points down.
 LAYERS = [
-    ["urls", "admin", "management"],
+    ["urls", "admin", "tools_admin", "templatetags", "management"],
     ["api"],
     ["tasks", "schemas", "serializers", "bodies", "fields"],
     ["services"],

@@ -5,8 +5,8 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from jsonschema import SchemaError
-from jsonschema.validators import validator_for
+from jsonschema import SchemaError  # type: ignore[import-untyped]
+from jsonschema.validators import validator_for  # type: ignore[import-untyped]
 
 from tools_catalog.published import prompt_spec, resource_spec, tool_spec
 from tools_catalog.text import content_hash

@@ -8,8 +8,9 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from tenants.admin import TenantRows
-from tools_catalog.models import EmbeddingSpace, Server, Tool
-from tools_catalog.services.catalog import server_set_active, tool_set_active
+from tools_catalog.inspection import shown
+from tools_catalog.models import EmbeddingSpace, Server
+from tools_catalog.services.catalog import server_set_active
 from tools_catalog.tasks import request_refresh
 
 
@@ -67,56 +68,6 @@ class ServerAdmin(PublishedAdmin):
         server_set_active(item, active=active)
 
 
-@admin.register(Tool)
-class ToolAdmin(PublishedAdmin):
-    tenant_path = "server__tenant"
-    list_display = ("name", "server", "type", "skills", "is_active", "updated_at")
-    list_filter = ("is_active", "type", "server")
-    search_fields = ("name", "description", "server__name")
-    list_select_related = ("server",)
-    fields = (
-        "name",
-        "server",
-        "type",
-        "description",
-        "uri",
-        "skills",
-        "requests",
-        "is_active",
-        "input",
-        "output",
-        "hints",
-        "created_at",
-        "updated_at",
-    )
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Tool]:
-        queryset: QuerySet[Tool] = super().get_queryset(request)
-        return queryset.prefetch_related("assignments")
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return self.fields
-
-    @admin.display(description="Skills")
-    def skills(self, tool: Tool) -> str:
-        return ", ".join(a.skill_id for a in tool.assignments.all()) or "none"
-
-    @admin.display(description="Input schema")
-    def input(self, tool: Tool) -> str:
-        return as_json(tool.input_schema)
-
-    @admin.display(description="Output schema")
-    def output(self, tool: Tool) -> str:
-        return as_json(tool.output_schema)
-
-    @admin.display(description="Annotations")
-    def hints(self, tool: Tool) -> str:
-        return as_json(tool.annotations)
-
-    def set_active(self, item: Tool, *, active: bool) -> None:
-        tool_set_active(item, active=active)
-
-
 @admin.register(EmbeddingSpace)
 class EmbeddingSpaceAdmin(PublishedAdmin):
     def visible(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -127,5 +78,8 @@ class EmbeddingSpaceAdmin(PublishedAdmin):
 
 
 def as_json(value: Any) -> str:
-    text = "none" if value is None else json.dumps(value, indent=2, ensure_ascii=False)
+    text = "none" if value is None else shown(json.dumps(value, indent=2, ensure_ascii=False))
     return format_html("<pre class='whitespace-pre-wrap'>{}</pre>", text)
+
+
+import tools_catalog.tools_admin  # noqa: E402, F401 - it needs what is above

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import structlog
-from jsonschema import Draft202012Validator, SchemaError
-from jsonschema.exceptions import ValidationError, best_match
-from jsonschema.validators import validator_for
+from jsonschema import Draft202012Validator, SchemaError  # type: ignore[import-untyped]
+from jsonschema.exceptions import ValidationError, best_match  # type: ignore[import-untyped]
+from jsonschema.validators import validator_for  # type: ignore[import-untyped]
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 

@@ -2,12 +2,12 @@ import math
 from typing import LiteralString
 
 from django.conf import settings
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Case, Count, Q, QuerySet, Value, When
 
 from core import db
 from core.cached import Cached
 from embeddings.types import Vectors
-from tools_catalog.models import Review, Server, Tool
+from tools_catalog.models import Review, Server, Tool, ToolDefinition
 from tools_catalog.types import ITEM_TYPES, Space, Target, ToolHit, ToolHits, ToolSchemas
 
 DIGITS = 4
@@ -180,3 +180,25 @@ def servers_visible(tenant_id: int | None) -> QuerySet[Server]:
     served = {kind: Count("tools", filter=Q(tools__in=tools_served(), tools__type=kind)) for kind in ITEM_TYPES}
     counts = {f"{kind}_count": count for kind, count in served.items()}
     return Server.objects.filter(theirs, is_active=True, removed_at=None).annotate(**counts).order_by("name", "id")
+
+
+def tool_state() -> Case:
+    """Why a tool is served or not, in one word; the first that applies."""
+    return Case(
+        When(missing_since__isnull=False, then=Value("missing")),
+        When(review=Review.HELD, then=Value("held")),
+        When(review=Review.REJECTED, then=Value("rejected")),
+        When(is_active=False, then=Value("switched off")),
+        When(Q(server__is_active=False) | Q(server__removed_at__isnull=False), then=Value("server off")),
+        default=Value("served"),
+    )
+
+
+def definition_now(tool: Tool) -> ToolDefinition | None:
+    return tool.definitions.filter(content_hash=tool.content_hash).first()
+
+
+def definition_before(tool: Tool) -> ToolDefinition | None:
+    """What the present definition is compared with: the accepted one that was published last."""
+    others = tool.definitions.exclude(content_hash=tool.content_hash)
+    return others.filter(review=Review.ACCEPTED).first() or others.first()

@@ -182,7 +182,7 @@ class Session:
                 tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
             ) as changes:
                 async for _ in changes:
-                    await self._changed(self.key)
+                    pass  # each reaches the message handler by itself
 
     async def _on_message(self, message: IncomingMessage) -> None:
         if isinstance(message, LIST_CHANGED):

@@ -198,7 +198,7 @@ def versions(table: str) -> list[Any]:
 
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT ctid, xmin::text FROM {table} ORDER BY 1")
-        return cursor.fetchall()
+        return list(cursor.fetchall())
 
 
 class TestFailures:
@@ -227,8 +227,8 @@ class TestFailures:
         assert served() == ["one", "two"]
         server.define(tools=[ONE])
         assert sync(server).state == "done"
-        row.refresh_from_db()
-        assert (row.is_stale, row.last_error, row.retry_at) == (False, "", None)
+        mended = Server.objects.get()
+        assert (mended.is_stale, mended.last_error, mended.retry_at) == (False, "", None)
 
     def test_a_program_that_is_not_there(self) -> None:
         row = Server.objects.create(name="gone", transport="stdio", command="no-such-program", source="admin")

@@ -49,7 +49,7 @@ def tool_call(
         arguments_check(tool.input_schema, arguments, key=tool.content_hash)
         _refuse_unconfirmed(tool, confirmed=confirmed)
         params = CallToolRequestParams(name=tool.name, arguments=arguments)
-        answer = _ask(tool.server, lambda client: _call_tool(client, params))
+        answer = _ask(tool.server, lambda client: _call_tool(client, params, _seconds(tool.server)))
         failed = bool(answer.get("isError"))
         call.finish(ToolCall.Outcome.TOOL_ERROR if failed else ToolCall.Outcome.OK)
     return answer
@@ -62,7 +62,7 @@ def prompt_get(prompt_id: str, arguments: Any, *, caller: Caller, server: str | 
         call.belongs_to(prompt)
         arguments_check(prompt.input_schema, arguments, key=prompt.content_hash)
         request = GetPromptRequest(params=GetPromptRequestParams(name=prompt.name, arguments=arguments or None))
-        answer = _ask(prompt.server, lambda client: _send(client, request, PROMPTS))
+        answer = _ask(prompt.server, lambda client: _send(client, request, PROMPTS, _seconds(prompt.server)))
         call.finish(ToolCall.Outcome.OK)
     return answer
 
@@ -75,7 +75,7 @@ def resource_read(
         resource = _found(resource_id, "resource", caller, server)
         call.belongs_to(resource)
         request = ReadResourceRequest(params=ReadResourceRequestParams(uri=_uri(resource, uri)))
-        answer = _ask(resource.server, lambda client: _send(client, request, RESOURCES))
+        answer = _ask(resource.server, lambda client: _send(client, request, RESOURCES, _seconds(resource.server)))
         call.finish(ToolCall.Outcome.OK)
     return answer
 
@@ -119,32 +119,37 @@ def _refuse_unconfirmed(tool: Tool, *, confirmed: bool) -> None:
         )
 
 
-async def _call_tool(client: Client, params: CallToolRequestParams) -> Any:
+async def _call_tool(client: Client, params: CallToolRequestParams, seconds: float) -> Any:
     """Not `client.call_tool`: that lists all tools first, to hold the answer against an output schema."""
     request = CallToolRequest(params=params)
     try:
-        return await _send(client, request, ANSWERS)
+        return await _send(client, request, ANSWERS, seconds)
     except MCPError as exc:
         if exc.code != HEADER_MISMATCH:
             raise
         await client.list_tools(cache_mode="refresh")  # the server wants arguments as headers, which its list names
-        return await _send(client, request, ANSWERS)
+        return await _send(client, request, ANSWERS, seconds)
 
 
-async def _send(client: Client, request: Any, answers: TypeAdapter[Any]) -> Any:
-    return await client.session.send_request(request, answers, request_read_timeout_seconds=settings.GATEWAY_TIMEOUT)
+async def _send(client: Client, request: Any, answers: TypeAdapter[Any], seconds: float) -> Any:
+    return await client.session.send_request(request, answers, request_read_timeout_seconds=seconds)
 
 
 def _ask(server: Server, action: Callable[[Client], Awaitable[BaseModel]]) -> dict[str, Any]:
-    call = pool().call(server.pk, server_target(server), action, timeout=settings.GATEWAY_TIMEOUT)
-    longest = settings.GATEWAY_TIMEOUT + settings.GATEWAY_CONNECT_TIMEOUT + 5
+    seconds = _seconds(server)
+    call = pool().call(server.pk, server_target(server), action, timeout=seconds)
     try:
-        answer = loop.run(call, longest)
+        answer = loop.run(call, seconds + settings.GATEWAY_CONNECT_TIMEOUT + 5)
     except ValidationError:
         raise UpstreamError(f"The answer of {server.name} is not of the form that the protocol asks for.") from None
     if isinstance(answer, InputRequiredResult):
         raise UpstreamError(f"{server.name} asks for more input, which the gateway cannot give.")
     return _body(answer)
+
+
+def _seconds(server: Server) -> float:
+    """A server that is known to be slow has a time-out of its own."""
+    return float(server.timeout_seconds or settings.GATEWAY_TIMEOUT)
 
 
 def _body(answer: BaseModel) -> dict[str, Any]:

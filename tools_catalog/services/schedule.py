@@ -1,7 +1,7 @@
 """When servers are synced by themselves."""
 
 import random
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.utils import timezone
@@ -39,8 +39,17 @@ def servers_schedule() -> int:
     return count
 
 
-def servers_due() -> list[int]:
-    return list(servers_connected().filter(due_at__lte=timezone.now()).order_by("due_at").values_list("pk", flat=True))
+def servers_due() -> dict[int, datetime | None]:
+    """Id and moment of each wish whose time has come, the oldest first."""
+    due = servers_connected().filter(due_at__lte=timezone.now()).order_by("due_at")
+    return dict(due.values_list("pk", "due_at"))
+
+
+def servers_request_all(trigger: str) -> int:
+    ids = list(servers_connected().values_list("pk", flat=True))
+    for server_id in ids:
+        sync_request(server_id, trigger)
+    return len(ids)
 
 
 def runs_prune() -> int:

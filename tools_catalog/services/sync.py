@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from typing import Any
 
 import structlog
 from django.conf import settings
@@ -16,7 +15,7 @@ from core.loop import run as run_on_loop
 from tools_catalog.acceptance import accepted, wanted
 from tools_catalog.models import Server, SyncRun, Tool
 from tools_catalog.selectors import server_target, servers_connected
-from tools_catalog.services.catalog import tools_mark_missing, tools_upsert
+from tools_catalog.services.publication import items_apply, refused
 from tools_catalog.services.sync_requests import sync_request
 from tools_catalog.transports.listing import listing
 from tools_catalog.types import Listing, Refusal, ToolSpec
@@ -28,7 +27,6 @@ END_SECONDS = 15.0
 """What ending a server's process may take beyond the deadline."""
 BACKOFF_LIMIT = 86_400.0
 ERROR_LENGTH = 2000
-REFUSALS_KEPT = 500
 
 Stage = Callable[[str], None]
 
@@ -112,24 +110,6 @@ def _finish(server: Server, run: SyncRun, found: Listing, specs: list[ToolSpec],
         if value and not getattr(server, name)
     }
     Server.objects.filter(pk=server.pk).update(**fresh, **learnt, **texts)
-
-
-def items_apply(server: Server, specs: list[ToolSpec]) -> dict[str, int]:
-    """The complete list of a server's items becomes the truth."""
-    report = tools_upsert(server, tuple(specs))
-    missing, returned = tools_mark_missing(server, [(spec.type, spec.name) for spec in specs])
-    return {
-        "created": report.created,
-        "changed": report.changed,
-        "unchanged": report.unchanged,
-        "missing": missing,
-        "returned": returned,
-    }
-
-
-def refused(refusals: list[Refusal]) -> dict[str, Any]:
-    rows = [{"type": r.type, "name": r.name, "reason": r.reason} for r in refusals[:REFUSALS_KEPT]]
-    return {"refused": len(refusals), "refusals": rows}
 
 
 def _fail(server: Server, run: SyncRun, message: str) -> None:

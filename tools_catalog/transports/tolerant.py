@@ -71,24 +71,26 @@ class TolerantReader:
     def _mend(self, result: dict[str, Any]) -> None:
         if "protocolVersion" in result:
             self._version = LATEST_HANDSHAKE_VERSION
-        for key, method in LISTS.items():
+        for key in LISTS:
             items = result.get(key)
             if isinstance(items, list) and "content" not in result:
-                reasons = [self._reason(key, method, item) for item in items]
+                reasons = [objection(key, item, self._version) for item in items]
                 if self._tap is not None:
                     self._tap.items += [(key, item, why) for item, why in zip(items, reasons, strict=True)]
                 result[key] = [item for item, why in zip(items, reasons, strict=True) if not why]
 
-    def _reason(self, key: str, method: str, item: Any) -> str:
-        frame: Mapping[str, Any] = MODERN_FRAME if self._version == LATEST_MODERN_VERSION else {}
-        try:
-            validate_server_result(method, self._version, {key: [item], **frame})
-        except ValidationError as exc:
-            return why(exc)
-        return ""
+
+def objection(key: str, item: Any, version: str = LATEST_HANDSHAKE_VERSION) -> str:
+    """Why the protocol refuses this item, or nothing."""
+    frame: Mapping[str, Any] = MODERN_FRAME if version == LATEST_MODERN_VERSION else {}
+    try:
+        validate_server_result(LISTS[key], version, {key: [item], **frame})
+    except ValidationError as exc:
+        return _why(exc)
+    return ""
 
 
-def why(error: ValidationError) -> str:
+def _why(error: ValidationError) -> str:
     """The first complaint in words, without the value: it can be long, and it is the server's."""
     first = error.errors(include_input=False, include_url=False)[0]
     path = ".".join(str(part) for part in first["loc"][2:])

@@ -14,9 +14,10 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
 from config.postgres import EmbeddedPostgres, PostgresError
-from config.startup import admin_login, base_url, environment, local_key, prepare, programs
+from config.startup import admin_login, base_url, environment, local_key, prepare, programs, report_syncs
 from config.supervisor import GaveUp, Supervisor, leaving_daemons_alone
 from core.errors import ToolscriptError
+from tools_catalog.selectors import tools_served
 
 READY_SECONDS = 60
 
@@ -72,6 +73,7 @@ class Command(BaseCommand):
             login = admin_login()
             key = "your own; none is made in production" if settings.PRODUCTION else local_key()
             if self._wait_until_ready(supervisor):
+                report_syncs(self.say, lambda: supervisor.stopping)
                 self.say(banner(login, key))
             supervisor.watch(lambda: self._revive(postgres))
         except GaveUp as exc:
@@ -150,6 +152,16 @@ Try it:
 
   curl -s {url}/api/v1/search -H 'Content-Type: application/json' \\
        -d '{{"query": "schedule a meeting with John tomorrow"}}'
-
+{call_example(url, key)}
 Ctrl-C stops everything.
+"""
+
+
+def call_example(url: str, key: str) -> str:
+    """How to call a tool, as long as there is the demo server to call."""
+    if not tools_served().filter(server__name="demo", name="evaluate_expression").exists():
+        return ""
+    return f"""
+  curl -s {url}/tools/demo__evaluate_expression -H 'X-API-Key: {key}' \\
+       -H 'Content-Type: application/json' -d '{{"expression": "(2 + 3) * sqrt(16)"}}'
 """

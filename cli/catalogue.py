@@ -1,0 +1,58 @@
+"""What `toolscript sync` and `toolscript import` share."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from cli.service import set_up
+
+progress_console = Console(stderr=True)
+"""Progress goes to stderr, so that a pipe gets the result alone."""
+
+
+def prepare_database() -> None:
+    os.environ.setdefault("TOOLSCRIPT_LOG_LEVEL", "ERROR")  # what happened is in the result
+    set_up()
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0, interactive=False)
+
+
+@contextmanager
+def bars(*, quiet: bool) -> Iterator[Progress]:
+    columns = (TextColumn("{task.description:>24}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=progress_console, disable=quiet or not progress_console.is_terminal) as progress:
+        yield progress
+
+
+def refresh_index(*, quiet: bool) -> str:
+    """Makes what came in searchable. What to tell the user when somebody else does it, or it fails."""
+    from core.errors import ToolscriptError
+    from tools_catalog.services.reindex import index_refresh
+
+    tasks: dict[str, Any] = {}
+    with bars(quiet=quiet) as progress:
+
+        def report(label: str, done: int, total: int) -> None:
+            if label not in tasks:
+                tasks[label] = progress.add_task(f"index of {label}", total=total)
+            progress.update(tasks[label], completed=done, total=total)
+
+        try:
+            space = index_refresh(progress=report)
+        except ToolscriptError as exc:
+            return f"The index was not brought up to date: {exc.message}"
+    return "" if space else "The running service brings the index up to date."
+
+
+def show(output: str, data: Any, table: Callable[[], None]) -> None:
+    if output == "json":
+        click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+    else:
+        table()

@@ -1,0 +1,161 @@
+"""`toolscript sync [SERVER…]`"""
+
+import difflib
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.live import Live
+from rich.table import Table
+
+from cli.catalogue import prepare_database, progress_console, refresh_index, show
+
+if TYPE_CHECKING:
+    from tools_catalog.models import Server, SyncRun
+
+AT_ONCE = 8
+COUNTS = ("seen", "created", "changed", "unchanged", "missing", "returned", "refused")
+
+
+@click.command("sync", short_help="Ask servers what they offer now.")
+@click.argument("servers", nargs=-1, metavar="[SERVER…]")
+@click.option("--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.option("--index/--no-index", default=True, show_default=True, help="Make what changed searchable at once.")
+def sync(servers: tuple[str, ...], output: str, index: bool) -> None:
+    """Read .toolscript.json and ask servers for their tools, prompts and resources: all of them, or those named.
+
+    Works with or without a running service. Ends with code 1 when a server failed or the file is broken.
+
+    \b
+    Examples:
+      toolscript sync
+      toolscript sync github time
+      toolscript sync --output json
+    """
+    prepare_database()
+    problem = _read_configuration()
+    chosen = _chosen(servers)
+    rows = _synced(chosen, quiet=output == "json")
+    wrote = any(row["created"] + row["changed"] + row["missing"] + row["returned"] for row in rows)
+    note = refresh_index(quiet=output == "json") if index and wrote else ""
+    show(output, {"configuration_error": problem, "servers": rows}, lambda: _print(rows, problem, note))
+    if problem or any(row["state"] != "done" for row in rows):
+        sys.exit(1)
+
+
+def _read_configuration() -> str:
+    from core.errors import ToolscriptError
+    from tools_catalog.services.configuration import configuration_apply
+
+    try:
+        configuration_apply()
+    except ToolscriptError as exc:
+        return exc.message
+    return ""
+
+
+def _chosen(names: tuple[str, ...]) -> "list[Server]":
+    from tools_catalog.selectors import servers_connected
+
+    known = {server.name: server for server in servers_connected()}
+    for name in names:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(sorted(known)) or 'none'}."
+            raise click.UsageError(f"There is no active server {name} with a connection. {hint}")
+    return [known[name] for name in names] if names else list(known.values())
+
+
+class Board:
+    """What each server is at, as a table that follows the work."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._lock = threading.Lock()
+        self._stages = dict.fromkeys(names, "waiting")
+        self._started = time.monotonic()
+
+    def say(self, name: str, text: str) -> None:
+        with self._lock:
+            self._stages[name] = text
+
+    def __rich__(self) -> Table:
+        table = Table(box=None, show_header=False)
+        with self._lock:
+            for name, text in self._stages.items():
+                table.add_row(name, text)
+        table.add_row("", f"{time.monotonic() - self._started:.0f} s")
+        return table
+
+
+def _synced(servers: "list[Server]", *, quiet: bool) -> list[dict[str, Any]]:
+    board = Board([server.name for server in servers])
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        work = [pool.submit(_sync_one, server, board) for server in servers]
+        if quiet or not progress_console.is_terminal:
+            return [future.result() for future in work]
+        with Live(board, console=progress_console, refresh_per_second=8, transient=True):
+            return [future.result() for future in work]
+
+
+def _sync_one(server: "Server", board: Board) -> dict[str, Any]:
+    from django.db import connection
+
+    from core.errors import ToolscriptError
+    from tools_catalog.models import SyncRun
+    from tools_catalog.services.sync import server_sync
+
+    def stage(text: str) -> None:
+        board.say(server.name, text)
+
+    try:
+        run = server_sync(server.pk, trigger=SyncRun.Trigger.COMMAND, stage=stage)
+        while run is None:
+            stage("another sync of it is under way")
+            time.sleep(0.5)
+            run = server_sync(server.pk, trigger=SyncRun.Trigger.COMMAND, stage=stage)
+    except ToolscriptError as exc:
+        stage(exc.message)
+        return {
+            "server": server.name,
+            "state": "failed",
+            **dict.fromkeys(COUNTS, 0),
+            "refusals": [],
+            "error": exc.message,
+        }
+    finally:
+        connection.close()
+    stage(run.state)
+    return _row(server, run)
+
+
+def _row(server: "Server", run: "SyncRun") -> dict[str, Any]:
+    seconds = round((run.finished_at - run.started_at).total_seconds(), 3) if run.finished_at else None
+    counts = {name: getattr(run, name) for name in COUNTS}
+    return {
+        "server": server.name,
+        "state": run.state,
+        **counts,
+        "seconds": seconds,
+        "refusals": run.refusals,
+        "error": run.error,
+    }
+
+
+def _print(rows: list[dict[str, Any]], problem: str, note: str) -> None:
+    if problem:
+        click.echo(f"The configuration was not read: {problem}", err=True)
+    if not rows:
+        click.echo("There is no server to sync. Add one to .toolscript.json or in the admin.")
+    for row in rows:
+        if row["state"] != "done":
+            click.echo(f"{row['server']}: {row['state']}: {row['error'].removeprefix(row['server'] + ': ')}")
+            continue
+        parts = [f"{row[name]} {name}" for name in COUNTS[1:] if row[name]] or ["nothing published"]
+        click.echo(f"{row['server']}: {', '.join(parts)}")
+        for refusal in row["refusals"]:
+            click.echo(f"    refused {refusal['type']} {refusal['name']!r}: {refusal['reason']}")
+    if note:
+        click.echo(note)
