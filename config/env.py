@@ -70,14 +70,22 @@ def integer(name: str, default: int, low: int, high: int) -> int:
     return _read(name, default, parse, f"a whole number from {low} to {high}")
 
 
+def decimal(name: str, default: float, low: float, high: float) -> float:
+    return _bounded(name, default, low, high, "a number")
+
+
 def seconds(name: str, default: float, low: float = 0.0, high: float = 600.0) -> float:
+    return _bounded(name, default, low, high, "seconds")
+
+
+def _bounded(name: str, default: float, low: float, high: float, what: str) -> float:
     def parse(raw: str) -> float:
         value = float(raw)
         if not low <= value <= high:
             raise ValueError
         return value
 
-    return _read(name, default, parse, f"seconds from {low:g} to {high:g}")
+    return _read(name, default, parse, f"{what} from {low:g} to {high:g}")
 
 
 def words(name: str, default: tuple[str, ...]) -> list[str]:

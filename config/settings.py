@@ -9,6 +9,7 @@ from config import env
 from config.postgres import EmbeddedPostgres
 from core.logs import configure as configure_logs
 from embeddings.types import EmbeddingOptions
+from llm.types import ChatOptions
 from tenants.plans import plans_from
 from tenants.types import TokenOptions
 
@@ -131,6 +132,7 @@ CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_BEAT_SCHEDULE = {
     "refresh the search index": {"task": "tools_catalog.tasks.refresh_index", "schedule": 60.0},
     "start syncs that are due": {"task": "tools_catalog.tasks.sync_start_due", "schedule": 60.0},
+    "classify new tools": {"task": "skills.tasks.classify_pending", "schedule": 60.0},
 }
 
 # --- Embeddings -------------------------------------------------------------------------------------------
@@ -143,6 +145,8 @@ EMBEDDING_OPTIONS = EmbeddingOptions(
     openai_api_key=env.text("OPENAI_API_KEY"),
 )
 QUERY_CACHE_SIZE = env.integer("TOOLSCRIPT_QUERY_CACHE_SIZE", 2000, 0, 1_000_000)
+# Asked for after each refresh of the index: what is new in it can be classified.
+AFTER_REFRESH_TASKS = ["skills.tasks.classify_pending"]
 # What must be built before another embedding model may go live, in this order.
 INDEX_BUILDERS = [
     "tools_catalog.services.tool_index",
@@ -157,6 +161,26 @@ SYNC_JITTER = env.seconds("TOOLSCRIPT_SYNC_JITTER", 60.0, 0, 600)
 SYNC_BACKOFF = env.seconds("TOOLSCRIPT_SYNC_BACKOFF", 900.0, 1, 86_400)
 SYNC_RUNS_KEPT = env.integer("TOOLSCRIPT_SYNC_RUNS_KEPT", 200, 1, 100_000)
 LISTEN_LIMIT = env.integer("TOOLSCRIPT_LISTEN_LIMIT", 20, 0, 1000)
+
+# --- Classification ---------------------------------------------------------------------------------------
+CLASSIFIER = env.choice("TOOLSCRIPT_CLASSIFIER", "auto", ("auto", "llm", "nearest"))
+CHAT_MODEL = env.text("TOOLSCRIPT_LLM_MODEL")
+CHAT_OPTIONS = ChatOptions(
+    base_url=EMBEDDING_OPTIONS.openai_base_url,
+    api_key=EMBEDDING_OPTIONS.openai_api_key,
+    timeout=env.seconds("TOOLSCRIPT_LLM_TIMEOUT", 30.0, 0.1, 600),
+    concurrency=env.integer("TOOLSCRIPT_LLM_CONCURRENCY", 4, 1, 64),
+    per_minute=env.integer("TOOLSCRIPT_LLM_PER_MINUTE", 0, 0, 100_000),
+    max_tokens=env.integer("TOOLSCRIPT_LLM_MAX_TOKENS", 1000, 50, 100_000),
+)
+# US dollars (or any other currency) for a million tokens in and out; runs then show what they cost.
+CHAT_PRICES = (
+    env.decimal("TOOLSCRIPT_LLM_PRICE_IN", 0.0, 0, 10_000),
+    env.decimal("TOOLSCRIPT_LLM_PRICE_OUT", 0.0, 0, 10_000),
+)
+CLASSIFY_BATCH = env.integer("TOOLSCRIPT_CLASSIFY_BATCH", 16, 1, 500)
+CLASSIFY_LEASE = env.seconds("TOOLSCRIPT_CLASSIFY_LEASE", 300.0, 1, 86_400)
+SUGGESTION_AUTO_APPROVE = env.integer("TOOLSCRIPT_SUGGESTION_AUTO_APPROVE", 0, 0, 10_000)
 
 # --- Search -----------------------------------------------------------------------------------------------
 # The three that become Postgres time-outs are equal, so that no statement has to set another one first.

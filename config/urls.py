@@ -14,6 +14,7 @@ urlpatterns = [
     path("", include("tools_catalog.urls")),
     path("search", DocumentSearchView.as_view()),
     path("", include("knowledge.urls")),
+    path("", include("skills.urls")),
     path("health", HealthView.as_view()),
     path("metrics", MetricsView.as_view()),
     path("api/schema", SpectacularAPIView.as_view(content_negotiation_class=DefaultContentNegotiation), name="schema"),

@@ -6,13 +6,13 @@ import structlog
 from django.conf import settings
 
 from core import metrics, tracing
-from core.errors import EmbeddingFailed, NotReady, ToolscriptError
+from core.errors import EmbeddingFailed, NotReady, QueryFailed, ToolscriptError
 from embeddings.queries import QueryVectors, embed_query
 from embeddings.types import Vectors
 from search.stages import find_tools, load_schemas, time_for, timed
 from search.strategies import strategy
 from search.types import SearchRequest, SearchResult, SearchRun, StrategyResult
-from skills.selectors import skill_matrix, skills_nearest
+from skills.selectors import skill_ids_resolved, skill_matrix, skills_nearest
 from skills.types import SkillHit
 from tools_catalog.selectors import live_space
 from tools_catalog.services.spaces import embedder_for
@@ -54,8 +54,17 @@ def search_tools_in(request: SearchRequest, skill_ids: list[str] | None) -> tupl
     run, problem = _prepare(request, {})
     if run is None:
         return [], problem
-    found, degraded = find_tools(run, skill_ids)
+    found, degraded = find_tools(run, None if skill_ids is None else _current(skill_ids))
     return found.hits, degraded
+
+
+def _current(skill_ids: list[str]) -> list[str]:
+    """Ids of renamed and merged skills lead to what they are now. Where that cannot be read, they count as given."""
+    try:
+        return skill_ids_resolved(skill_ids)
+    except QueryFailed as exc:
+        log.warning("search.ids_not_resolved", error=exc.message)
+        return skill_ids
 
 
 def warm_up() -> None:

@@ -36,6 +36,7 @@ PROTOTYPES: LiteralString = """
     WHERE v.space_id = %(space)s AND v.is_active AND (v.tenant_id IS NULL OR v.tenant_id = %(tenant)s)
     ORDER BY p.skill_vector_id, p.ordinal
 """
+ALIASES: LiteralString = "SELECT old_id, skill_id FROM skills_skillalias WHERE old_id = ANY(%(ids)s)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +113,9 @@ def skills_nearest(
 def _hit(skill: tuple[str, str, str, int], score: float) -> SkillHit:
     skill_id, name, description, tool_count = skill
     return SkillHit(skill_id, name, description, score, tool_count)
+
+
+def skill_ids_resolved(skill_ids: list[str]) -> list[str]:
+    """The same ids, with those of renamed and merged skills replaced by what they are now."""
+    now: dict[str, str] = dict(db.fetch(ALIASES, {"ids": skill_ids}, timeout=_timeout())) if skill_ids else {}
+    return list(dict.fromkeys(now.get(skill_id, skill_id) for skill_id in skill_ids))

@@ -24,12 +24,13 @@ LEVEL = {package: len(FLOORS) - i for i, floor in enumerate(FLOORS) for package 
 # Inside an app, from the entry points down.
 LAYERS = [
     ["urls", "admin", "tools_admin", "templatetags", "management"],
-    ["api"],
-    ["tasks", "schemas", "serializers", "bodies", "fields"],
+    ["api", "suggestions_api"],
+    ["tasks", "schemas", "serializers", "fields"],
     ["services"],
     ["limits"],
-    ["strategies"],
+    ["classifiers", "strategies"],
     ["stages"],
+    ["bodies", "lists"],
     ["selectors", "sessions"],
     [
         *["chunking", "filters", "metadata", "models", "published", "readers", "rerankers", "snippets", "text"],

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from skills.models import Assignment, Skill
-from skills.services.curation import assignment_replace, skill_create
+from skills.services.assignments import assignment_replace
+from skills.services.curation import skill_create
 from skills.types import SkillChoice, SkillSpec
 from tenants.models import Tenant
 from tools_catalog.models import Server, Tool

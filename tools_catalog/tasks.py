@@ -2,7 +2,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 import structlog
-from celery import Task, shared_task
+from celery import Task, current_app, shared_task
+from django.conf import settings
 from kombu.exceptions import OperationalError
 
 from core.errors import NotFound, ToolscriptError
@@ -25,6 +26,16 @@ def refresh_index(self: Task[[], None]) -> None:
         log.info("index.busy")
         raise self.retry(countdown=1)
     log.info("index.refreshed", model=space.model, space=space.pk)
+    request_follow_up()
+
+
+def request_follow_up() -> None:
+    """Floors above take up what the refresh made ready, by the names of their tasks."""
+    try:
+        for name in settings.AFTER_REFRESH_TASKS:
+            current_app.send_task(name)
+    except (OperationalError, OSError) as exc:
+        log.warning("tasks.broker_unavailable", error=str(exc))
 
 
 def request_refresh() -> None:

@@ -5,9 +5,9 @@ import numpy.typing as npt
 
 from embeddings.types import Vectors, unit
 
-FEWEST = 16
-MOST = 64
-TOOLS_PER_PROTOTYPE = 4
+FEWEST = 96
+MOST = 128
+TOOLS_PER_PROTOTYPE = 2
 ROUNDS = 12
 
 

@@ -1,9 +1,10 @@
 """The index of skills: centroid and prototypes of each, and the skill ids in the index of tools."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
+import structlog
 from django.db import connection, transaction
 
 from embeddings.types import Vectors
@@ -13,6 +14,10 @@ from tools_catalog.models import EmbeddingSpace, ToolVector
 from tools_catalog.services.spaces import embedder_for
 
 LABEL = "skills"
+LOCK = 0x736B  # of two numbers: this and the space
+MANY_LOCK = 0x736C
+
+log = structlog.get_logger("toolscript.skills")
 
 PAYLOAD = """
     UPDATE mcp_unified_search v
@@ -47,27 +52,43 @@ KEYS = """
 
 
 def stale(space: EmbeddingSpace) -> int:
-    return len(_stale_keys(space))
+    return len(stale_keys(space))
 
 
 def build(space: EmbeddingSpace, advance: Callable[[int], None]) -> None:
     payload_sync(None)
-    for skill_id, key in _stale_keys(space).items():
-        skill_refresh(skill_id, key, space)
+    for _ in skills_refresh(space):
         advance(1)
 
 
-def payload_sync(tool_ids: Sequence[int] | None) -> None:
-    """Brings the skill ids in the index of tools (None: of all) in line with assignments to active skills."""
+def skills_refresh(space: EmbeddingSpace) -> Iterator[str]:
+    """Computes the vectors of every skill that is stale, each by one process only."""
     with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s, %s)", [LOCK, space.pk])
+        try:
+            for skill_id, key in stale_keys(space).items():
+                skill_refresh(skill_id, key, space)
+                log.debug("skills.computed", skill=skill_id)
+                yield skill_id
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK, space.pk])
+
+
+def payload_sync(tool_ids: Sequence[int] | None) -> int:
+    """Brings the skill ids in the index of tools (None: of all) in line with assignments to active skills."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        if tool_ids is None or len(tool_ids) > 1:
+            # Two statements that write many rows, each in its own order, would wait for each other.
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [MANY_LOCK])
         cursor.execute(PAYLOAD, {"ids": None if tool_ids is None else list(tool_ids)})
+        return int(cursor.rowcount)
 
 
 def skill_refresh(skill_id: str, key: str, space: EmbeddingSpace) -> None:
     skill = Skill.objects.filter(pk=skill_id).first()
     if skill is None:
         return
-    vectors, weights = _tool_vectors(skill_id, space)
+    vectors, weights = tool_vectors(skill_id, space)
     if len(vectors):
         centre, centres = centroid(vectors, weights), prototypes(vectors)
     else:
@@ -97,14 +118,14 @@ def skill_text(skill: Skill) -> str:
     return f"{skill.name}. {skill.description} {', '.join(skill.keywords)}. {'. '.join(skill.examples)}"
 
 
-def _stale_keys(space: EmbeddingSpace) -> dict[str, str]:
+def stale_keys(space: EmbeddingSpace) -> dict[str, str]:
     with connection.cursor() as cursor:
         cursor.execute(KEYS, {"space": space.pk})
         rows = cursor.fetchall()
     return {skill_id: wanted for skill_id, key, wanted in rows if key != wanted}
 
 
-def _tool_vectors(skill_id: str, space: EmbeddingSpace) -> tuple[Vectors, npt.NDArray[np.float32]]:
+def tool_vectors(skill_id: str, space: EmbeddingSpace) -> tuple[Vectors, npt.NDArray[np.float32]]:
     confidences = dict(Assignment.objects.filter(skill_id=skill_id).values_list("tool_id", "confidence"))
     rows = list(
         ToolVector.objects.filter(space=space, is_active=True, tool_id__in=confidences)

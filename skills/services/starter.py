@@ -8,7 +8,8 @@ from typing import Any
 from django.db import transaction
 
 from skills.models import Assignment, Skill
-from skills.services.curation import assignment_replace, skill_create
+from skills.services.assignments import assignment_replace
+from skills.services.curation import skill_create
 from skills.types import SkillChoice, SkillSpec
 from tools_catalog.models import Server, Tool
 from tools_catalog.published import prompt_spec, resource_spec, tool_spec

@@ -10,6 +10,7 @@ from tenants.models import Tenant
 from tools_catalog.models import Server, Tool
 from tools_catalog.services.review import definitions_take_in
 from tools_catalog.services.tool_index import payload_sync
+from tools_catalog.signals import tools_published
 from tools_catalog.text import content_hash, index_key
 from tools_catalog.types import ServerSpec, ToolSpec
 
@@ -48,6 +49,7 @@ def tools_upsert(server: Server, specs: tuple[ToolSpec, ...]) -> UpsertReport:
         tool.save()
     definitions_take_in(server, created + changed, is_first=not known)
     payload_sync([t.pk for t in changed])
+    tools_published.send(sender=Server, server_id=server.pk)
     return UpsertReport(len(created), len(changed), len(specs) - len(created) - len(changed))
 
 

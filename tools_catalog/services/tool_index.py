@@ -51,10 +51,11 @@ def build(space: EmbeddingSpace, advance: Callable[[int], None]) -> None:
     payload_sync(None)
 
 
-def payload_sync(tool_ids: Sequence[int] | None) -> None:
-    """Brings the filter columns of these tools (None: of all) in line with tools and servers."""
+def payload_sync(tool_ids: Sequence[int] | None) -> int:
+    """Brings the filter columns of these tools (None: of all) in line with tools and servers. How many were not."""
     with connection.cursor() as cursor:
         cursor.execute(PAYLOAD, {"ids": None if tool_ids is None else list(tool_ids)})
+        return int(cursor.rowcount)
 
 
 def _stale_batch(space: EmbeddingSpace) -> list[Tool]:

@@ -1,15 +1,12 @@
-import uuid
-
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxLengthValidator, MinLengthValidator, RegexValidator
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Length
 from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
-from pgvector.django import VectorField
 
 from tenants.models import Tenant
-from tools_catalog.models import EmbeddingSpace, Tool
+from tools_catalog.models import Tool
 
 SKILL_ID = r"^[a-z][a-z0-9_]*$"
 
@@ -87,50 +84,15 @@ class Assignment(models.Model):
         return f"{self.tool_id} in {self.skill_id}"
 
 
-class SkillVector(models.Model):
-    """The index of skills: payload and centroid (or, without tools, the vector of the skill's own text)."""
+class SkillAlias(models.Model):
+    """An id that a skill had before it was renamed or merged: it keeps resolving."""
 
-    skill = models.ForeignKey(Skill, models.CASCADE, related_name="vectors")
-    space = models.ForeignKey(EmbeddingSpace, models.CASCADE)
-    name = models.CharField(max_length=255)
-    description = models.TextField()
-    tool_count = models.PositiveIntegerField()
-    is_active = models.BooleanField()
-    tenant_id = models.BigIntegerField(null=True)
-    key = models.CharField(max_length=64)
-    """Of all that the vectors were made from: another key means that they are stale."""
-    vector = VectorField()
+    old_id = models.CharField(max_length=64, primary_key=True)
+    skill = models.ForeignKey(Skill, models.CASCADE, related_name="aliases")
+    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        db_table = "mcp_skills"
-        constraints = [models.UniqueConstraint(fields=["space", "skill"], name="skill_vector_unique")]
+        constraints = [models.CheckConstraint(condition=~Q(old_id=F("skill_id")), name="skill_alias_is_another_id")]
 
     def __str__(self) -> str:
-        return self.skill_id
-
-
-class SkillPrototype(models.Model):
-    """Centres of a skill's sub-clusters: a query is compared with the nearest of them."""
-
-    skill_vector = models.ForeignKey(SkillVector, models.CASCADE, related_name="prototypes")
-    ordinal = models.PositiveSmallIntegerField()
-    vector = VectorField()
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["skill_vector", "ordinal"], name="skill_prototype_unique")]
-
-    def __str__(self) -> str:
-        return f"{self.skill_vector_id}/{self.ordinal}"
-
-
-class SkillIndexVersion(models.Model):
-    """One row that triggers change with every write to the index of skills, so that processes can cache it."""
-
-    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
-    version = models.UUIDField(default=uuid.uuid4)
-
-    class Meta:
-        constraints = [models.CheckConstraint(condition=Q(id=1), name="skill_index_version_single")]
-
-    def __str__(self) -> str:
-        return str(self.version)
+        return f"{self.old_id}, now {self.skill_id}"
