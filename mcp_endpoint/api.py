@@ -8,7 +8,8 @@ from rest_framework.request import Request
 from core.api import ApiView, plain_error
 from core.wire import BodyTooLarge
 from mcp_endpoint.bridge import HttpAnswer, exchange
-from mcp_endpoint.types import caller_now
+from mcp_endpoint.types import caller_now, client_now
+from tenants.limits import client_of
 from tenants.types import caller_of
 
 NOT_OURS = {"content-length", "connection"}
@@ -28,11 +29,13 @@ class McpView(ApiView):
             raise BodyTooLarge(f"The body is larger than {limit} bytes.", {"limit_bytes": limit})
         host = request.get_host()
         origins = [f"http://{host}", f"https://{host}", *settings.CSRF_TRUSTED_ORIGINS]
-        token = caller_now.set(caller_of(request))
+        caller = caller_of(request)
+        who, counted = caller_now.set(caller), client_now.set(client_of(request, caller))
         try:
             return answered(exchange(dict(request.headers), body, host=host, origins=origins, limit=limit))
         finally:
-            caller_now.reset(token)
+            caller_now.reset(who)
+            client_now.reset(counted)
 
 
 def answered(answer: HttpAnswer) -> HttpResponse:

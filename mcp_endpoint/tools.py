@@ -12,10 +12,11 @@ from knowledge.bodies import knowledge_body
 from knowledge.services.search_knowledge import knowledge_search
 from knowledge.types import KnowledgeRequest
 from mcp_endpoint.signatures import first_sentence, signature
-from mcp_endpoint.types import Answer, EndpointTool, in_words
+from mcp_endpoint.types import Answer, EndpointTool, client_now, in_words
 from search.services import search_tools
 from search.types import SearchRequest
 from skills.selectors import skill_matrix
+from tenants.limits import limit_searches_of
 from tenants.types import Caller
 from tools_catalog.models import Tool
 from tools_catalog.selectors import live_space, tool_by_id
@@ -133,6 +134,8 @@ def _passed_on(answer: dict[str, Any]) -> Answer:
 
 
 def _knowledge(caller: Caller, given: Mapping[str, Any]) -> Answer:
+    if client := client_now.get():
+        limit_searches_of(client, caller)
     request = KnowledgeRequest(
         query=given["query"],
         limit=given.get("limit", 5),
@@ -154,11 +157,12 @@ def _cited(hit: Mapping[str, Any]) -> str:
 
 
 def _skills(caller: Caller, given: Mapping[str, Any]) -> Answer:
-    rows = [
-        {"id": skill_id, "name": name, "description": first_sentence(description, 100), "tools": tools}
-        for skill_id, name, description, tools in skills_of(caller)
-    ]
-    lines = [f"{row['id']} ({row['tools']}): {row['name']}. {row['description']}" for row in rows]
+    told = given.get("descriptions", False)
+    rows: list[dict[str, Any]] = []
+    for skill_id, name, description, tools in skills_of(caller):
+        row = {"id": skill_id, "name": name, "tools": tools}
+        rows.append({**row, "description": first_sentence(description)} if told else row)
+    lines = [f"{row['id']} ({row['tools']}): {row['name']}. {row.get('description', '')}".strip() for row in rows]
     return in_words("\n".join(lines) or "There are no skills yet.", {"skills": rows})
 
 
@@ -289,7 +293,7 @@ TOOLS = {
             title="List skills",
             describe=lambda caller: "The map of what there is: every skill with its number of tools. Cheap.",
             run=_skills,
-            input_schema=record({}, []),
+            input_schema=record({"descriptions": {"type": "boolean", "default": False}}, []),
             output_schema={
                 "type": "object",
                 "properties": {
@@ -298,7 +302,7 @@ TOOLS = {
                         "items": {
                             "type": "object",
                             "properties": {"id": TEXT, "name": TEXT, "description": TEXT, "tools": {"type": "integer"}},
-                            "required": ["id", "name", "description", "tools"],
+                            "required": ["id", "name", "tools"],
                         },
                     }
                 },

@@ -9,6 +9,8 @@ from tenants.types import Caller
 
 caller_now: ContextVar[Caller | None] = ContextVar("mcp_caller", default=None)
 """Who asks: set by whoever lets the request in, HTTP or stdio."""
+client_now: ContextVar[str] = ContextVar("mcp_client", default="")
+"""Who is counted where callers are limited. Empty: nobody, on the machine itself."""
 
 
 @dataclass(frozen=True, slots=True)

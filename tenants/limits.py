@@ -153,6 +153,10 @@ def plan_of(caller: Caller) -> Plan:
 
 def limit_searches(request: Request, caller: Caller) -> Plan:
     """Counts a search against the caller's plan, and says which plan that is."""
+    return limit_searches_of(client_of(request, caller), caller)
+
+
+def limit_searches_of(client: str, caller: Caller) -> Plan:
     plan = plan_of(caller)
-    rate_limit("search", client_of(request, caller), limit=plan.searches_per_minute)
+    rate_limit("search", client, limit=plan.searches_per_minute)
     return plan

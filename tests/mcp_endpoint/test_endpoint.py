@@ -10,6 +10,7 @@ from mcp.shared.exceptions import MCPError
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
+from tenants.plans import plans_from
 from tenants.services.keys import key_create
 from tests.knowledge.library import make_library
 from tests.mcp_endpoint.agent import MODES, Mode, call, session, words
@@ -126,6 +127,9 @@ class TestWhatToolsSay:
         assert rows["calendar_management"]["tools"] == 6
         assert rows["weather"]["tools"] == 0
         assert "calendar_management (6): Calendar Management." in words(answer)
+        assert "description" not in rows["weather"]
+        told = call(url, key, "list_skills", descriptions=True).structured_content["skills"]
+        assert all(row["description"] for row in told)
 
     def test_full_schemas_on_request_and_other_types(self, url: str, key: str) -> None:
         answer = call(url, key, "search_tools", query="create a calendar event", schemas=True)
@@ -176,6 +180,12 @@ def initialize(**headers: str) -> dict[str, Any]:
         "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
     }
     return {"json": body, "headers": {**RPC, **headers}}
+
+
+def test_searches_in_documents_are_limited_as_over_rest(url: str, settings: Settings) -> None:
+    settings.PLANS = plans_from('{"public": {"searches_per_minute": 1}}')
+    answers = [words(call(url, "", "search_knowledge", query="tide")) for _ in range(3)]
+    assert any("RATE_LIMITED" in answer for answer in answers)
 
 
 class TestTheTransport:
