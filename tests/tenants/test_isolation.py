@@ -101,7 +101,7 @@ class Walk:
     def __init__(self, http: httpx2.Client, mine: Side, other: Side) -> None:
         self.http, self.mine, self.other = http, mine, other
         self.schema = http.get("/api/schema", headers={"Accept": "application/json"}).json()
-        source = Source.objects.get(tenant=other.tenant)
+        source = Source.objects.get(tenant=other.tenant, path="handbook.md")
         self.theirs: dict[str, Any] = {
             "skill_id": other.skill.pk,
             "into": other.skill.pk,
