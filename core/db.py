@@ -65,23 +65,33 @@ _opened: "weakref.WeakSet[Connection]" = weakref.WeakSet()
 
 
 def fetch(
-    sql: LiteralString, params: Sequence[Any] | Mapping[str, Any] = (), *, timeout: float, write: bool = False
+    sql: LiteralString,
+    params: Sequence[Any] | Mapping[str, Any] = (),
+    *,
+    timeout: float,
+    write: bool = False,
+    any_scope: bool = False,
 ) -> list[Row]:
-    """Runs one statement, which may only read unless it says otherwise. A dropped connection is replaced, silently."""
+    """Runs one statement, which may only read unless it says otherwise. A dropped connection is replaced, silently.
+
+    `any_scope`: it shows the same to everybody, so the connection need not be told whose rows to show.
+    """
     try:
-        return _execute(sql, params, timeout, write)
+        return _execute(sql, params, timeout, write, any_scope)
     except psycopg.OperationalError:
         if _local.held is not None and not _local.held.conn.closed:
             raise QueryFailed("The database refused a query.") from None
         _local.held = None
     try:
-        return _execute(sql, params, timeout, write)
+        return _execute(sql, params, timeout, write, any_scope)
     except psycopg.OperationalError as exc:
         _local.held = None
         raise DatabaseUnavailable("The database is not reachable. Try again shortly.") from exc
 
 
-def _execute(sql: LiteralString, params: Sequence[Any] | Mapping[str, Any], timeout: float, write: bool) -> list[Row]:
+def _execute(
+    sql: LiteralString, params: Sequence[Any] | Mapping[str, Any], timeout: float, write: bool, any_scope: bool
+) -> list[Row]:
     timeout_ms = max(1, round(timeout * 1000))
     try:
         held = _connection()
@@ -89,7 +99,7 @@ def _execute(sql: LiteralString, params: Sequence[Any] | Mapping[str, Any], time
         if held.timeout_ms != timeout_ms:
             held.conn.execute(f"SET statement_timeout = {timeout_ms}")
             held.timeout_ms = timeout_ms
-        wanted = scope.current()
+        wanted = held.scope if any_scope else scope.current()
         if held.scope != wanted:  # each statement is a transaction of its own, so nothing can undo this
             held.conn.execute(scope.TELL, scope.told(wanted), prepare=True)
             held.scope = wanted

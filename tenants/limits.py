@@ -62,9 +62,9 @@ def rate_limit(scope: str, client: str, *, limit: int, seconds: int = MINUTE, pe
         return
     key = hashlib.sha256(f"{scope}\0{client}".encode("utf-8", "surrogatepass")).hexdigest()
     wanted = {"key": key, "seconds": seconds, "limit": limit, "permits": permits}
-    counted = db.fetch(COUNT, wanted, timeout=TIMEOUT, write=True)
+    counted = db.fetch(COUNT, wanted, timeout=TIMEOUT, write=True, any_scope=True)
     if not counted:
-        seen = db.fetch(WAIT, {"key": key}, timeout=TIMEOUT)
+        seen = db.fetch(WAIT, {"key": key}, timeout=TIMEOUT, any_scope=True)
         wait = _seconds_to_wait(seen[0] if seen else None, limit, seconds)
         log.warning("limits.refused", scope=scope, limit=limit, seconds=seconds)
         raise RateLimited(
@@ -72,7 +72,7 @@ def rate_limit(scope: str, client: str, *, limit: int, seconds: int = MINUTE, pe
             {"limit": limit, "window_s": seconds, "retry_after_s": wait},
         )
     if counted[0][0]:  # a new client pays for sweeping up after old ones
-        db.fetch(SWEEP_SQL, {"most": SWEEP}, timeout=TIMEOUT, write=True)
+        db.fetch(SWEEP_SQL, {"most": SWEEP}, timeout=TIMEOUT, write=True, any_scope=True)
 
 
 _lock = threading.Lock()

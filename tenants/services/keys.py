@@ -68,7 +68,7 @@ def key_revoke(row: ApiKey, *, by: str = "") -> None:
 def key_caller(key: str) -> Caller:
     """Who holds this key. Asked of the database each time, so that a revoked key ends at once."""
     prefix = key[: len(MARK) + 8]
-    rows = db.fetch(FIND, [prefix], timeout=TIMEOUT)
+    rows = db.fetch(FIND, [prefix], timeout=TIMEOUT, any_scope=True)
     if not rows or not hmac.compare_digest(rows[0][2], digest_of(key)):
         raise Unauthorized("The API key is not known.")
     key_id, name, _, may_write, is_admin, tenant_id, tenant_active, plan, revoked, expired, unseen = rows[0]

@@ -112,7 +112,7 @@ def _key_set(options: TokenOptions) -> KeySet:
 def _tenant(claim: Any) -> tuple[int, str]:
     if not isinstance(claim, str | int) or isinstance(claim, bool) or claim == "":
         raise Unauthorized("The token has no tenant_id.")
-    rows = db.fetch("SELECT * FROM toolscript_tenant_named(%s)", [str(claim)], timeout=TIMEOUT)
+    rows = db.fetch("SELECT * FROM toolscript_tenant_named(%s)", [str(claim)], timeout=TIMEOUT, any_scope=True)
     if not rows:
         raise Forbidden("The tenant of the token is not known, or switched off.")
     return rows[0]
