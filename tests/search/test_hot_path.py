@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -15,7 +16,7 @@ from tools_catalog.models import Tool
 EXECUTIONS = ("\tExecute\t", "\tQuery\t")
 
 
-def search(key: str = "", **fields: object) -> int:
+def search(key: Any = "", **fields: Any) -> int:
     body = json.dumps({"query": "create a calendar event", **fields})
     headers = {"X-API-Key": key} if key else {}
     return Client().post("/api/v1/search", body, content_type="application/json", headers=headers).status_code
@@ -32,7 +33,7 @@ def search(key: str = "", **fields: object) -> int:
     ],
 )
 def test_statements_of_one_search(
-    world: dict[str, Tool], settings: Settings, tmp_path: Path, fields: dict[str, object], statements: int
+    world: dict[str, Tool], settings: Settings, tmp_path: Path, fields: dict[str, Any], statements: int
 ) -> None:
     settings.SKILL_CACHE_SECONDS = 0
     search(**fields)  # forgets the world of the test before
