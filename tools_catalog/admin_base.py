@@ -8,15 +8,15 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
-from unfold.admin import ModelAdmin
 
+from tenants.admin import TenantRows
 from tools_catalog.inspection import shown
 from tools_catalog.models import Server
 from tools_catalog.services.review import server_accept
 from tools_catalog.tasks import request_refresh
 
 
-class PublishedAdmin(ModelAdmin):
+class PublishedAdmin(TenantRows):
     """What servers publish is seen here and switched on or off, but not edited: it is theirs."""
 
     actions: tuple[str, ...] = ("switch_on", "switch_off")

@@ -8,7 +8,6 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
-from unfold.admin import ModelAdmin
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminTextareaWidget
 
@@ -19,6 +18,7 @@ from skills.reports.filing import WEAK, skill_filing
 from skills.reports.health import skill_health
 from skills.services.curation import skill_delete, skill_save, skill_set_active
 from skills.tasks import request_skill_refresh
+from tenants.admin import TenantRows
 
 TOOLS_PER_PAGE = 25
 STATES = {"active": "Active", "off": "Switched off", "deleted": "Deleted"}
@@ -74,7 +74,7 @@ def state_of(skill: Skill) -> str:
 
 
 @admin.register(Skill)
-class SkillAdmin(ModelAdmin):
+class SkillAdmin(TenantRows):
     form = SkillForm
     list_display = ("name", "id", "parent_domain", "tool_count", "weak_count", "state", "updated_at")
     list_filter = (StateFilter, "parent_domain", "tenant")
@@ -141,6 +141,7 @@ class SkillAdmin(ModelAdmin):
         }
 
     def save_model(self, request: HttpRequest, obj: Skill, form: Any, change: bool) -> None:
+        self.own(obj, change=change)
         skill_save(obj, new=not change)
         transaction.on_commit(request_skill_refresh)
 

@@ -9,7 +9,6 @@ from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import URLPattern, path, reverse
-from unfold.admin import ModelAdmin
 
 from core.errors import ToolscriptError
 from skills.admin import bulk
@@ -18,6 +17,7 @@ from skills.admin.desk import changing, explained, is_partial, page, see_other, 
 from skills.models import Skill, Suggestion, SuggestionDecision
 from skills.reports.queue import counts_by_status, queue_rows, review, skills_for, suggestions_queue
 from skills.services.undo import decision_last
+from tenants.admin import TenantRows
 
 PER_PAGE = 40
 HISTORY_PER_PAGE = 50
@@ -25,7 +25,7 @@ REASONS = ("Too narrow", "Too broad", "Same as an existing skill", "Not a skill"
 
 
 @admin.register(Suggestion)
-class SuggestionAdmin(ModelAdmin):
+class SuggestionAdmin(TenantRows):
     search_fields = ("name", "description")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
