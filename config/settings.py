@@ -30,7 +30,6 @@ REDIS_URL = env.text("REDIS_URL")
 DEMO = env.flag("TOOLSCRIPT_DEMO", default=True)
 # Read by the `toolscript` command without Django (cli/settings.py); declared here so that they are described and shown.
 GATEWAY_URL = env.text("TOOLSCRIPT_GATEWAY_URL")
-API_KEY = env.text("TOOLSCRIPT_API_KEY")
 
 # --- Safety -----------------------------------------------------------------------------------------------
 PRODUCTION = env.flag("TOOLSCRIPT_PRODUCTION", default=False)
