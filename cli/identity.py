@@ -8,27 +8,28 @@ if TYPE_CHECKING:
 
 def identify() -> "Caller":
     """To be asked once Django is set up. The key's tenant then limits what this process sees of the database."""
-    from django.conf import settings
-
     from core import scope
-    from tenants.services.keys import key_caller
     from tenants.types import OPERATOR
 
-    if not settings.API_KEY:
-        return OPERATOR
-    caller = key_caller(settings.API_KEY)
-    scope.enter(caller.scope)
+    caller = _caller()
+    if caller != OPERATOR:
+        scope.enter(caller.scope)
     return caller
 
 
-def local_key() -> str:
-    """What to show a service: the given key, else the one that `up` left in the data folder."""
+def operator_only(what: str) -> None:
+    """For work on the whole catalogue, whoever's it is."""
+    from core.errors import Forbidden
+
+    caller = _caller()
+    if caller.tenant_id is not None or not caller.is_admin:
+        raise Forbidden(f"{what} is for whoever runs the service: it is about all tenants, and this key is not.")
+
+
+def _caller() -> "Caller":
     from django.conf import settings
 
-    path = settings.DATA_DIR / settings.LOCAL_KEY_FILE
-    if settings.API_KEY:
-        return str(settings.API_KEY)
-    try:
-        return str(path.read_text().strip())
-    except OSError:
-        return ""
+    from tenants.services.keys import key_caller
+    from tenants.types import OPERATOR
+
+    return key_caller(settings.API_KEY) if settings.API_KEY else OPERATOR

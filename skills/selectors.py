@@ -1,7 +1,7 @@
 """Stage 1: the skills nearest to a query, from a matrix that each process keeps and checks for changes."""
 
 from dataclasses import dataclass
-from typing import LiteralString
+from typing import Any, LiteralString
 from uuid import UUID
 
 import numpy as np
@@ -43,6 +43,8 @@ CAPABILITIES: LiteralString = """
     FROM skills_capability c
     JOIN skills_skill need ON need.id = c.need_id AND need.is_active
     JOIN skills_skill provider ON provider.id = c.provider_id AND provider.is_active
+    WHERE (need.tenant_id IS NULL OR need.tenant_id = %(tenant)s)
+      AND (provider.tenant_id IS NULL OR provider.tenant_id = %(tenant)s)
     ORDER BY c.need_id, c.weight DESC, c.provider_id
 """
 
@@ -69,7 +71,7 @@ def _load_version() -> UUID | None:
 
 _version = Cached(_load_version, lambda: settings.SKILL_CACHE_SECONDS)
 _matrices: dict[tuple[int | None, Scope], SkillMatrix] = {}
-MATRICES_KEPT = 32
+TENANTS_KEPT = 32
 
 
 def skill_matrix(space: Space, tenant_id: int | None = None) -> SkillMatrix:
@@ -79,11 +81,16 @@ def skill_matrix(space: Space, tenant_id: int | None = None) -> SkillMatrix:
     matrix = _matrices.get(key)
     if matrix is None or matrix.version != version or matrix.space_id != space.id:
         matrix = _load_matrix(version, space, tenant_id)
-        _matrices.pop(key, None)
-        _matrices[key] = matrix
-        for oldest in list(_matrices)[:-MATRICES_KEPT]:
-            _matrices.pop(oldest, None)
+        _keep(_matrices, key, matrix)
     return matrix
+
+
+def _keep(kept: dict[tuple[int | None, Scope], Any], key: tuple[int | None, Scope], value: Any) -> None:
+    """As the newest; those of tenants who have not asked for long are loaded again when they do."""
+    kept.pop(key, None)
+    kept[key] = value
+    for oldest in list(kept)[:-TENANTS_KEPT]:
+        kept.pop(oldest, None)
 
 
 def _load_matrix(version: UUID | None, space: Space, tenant_id: int | None) -> SkillMatrix:
@@ -123,24 +130,26 @@ def _hit(skill: tuple[str, str, str, int], score: float) -> SkillHit:
     return SkillHit(skill_id, name, description, score, tool_count)
 
 
-_capabilities: tuple[UUID | None, dict[str, list[tuple[str, float]]]] | None = None
+Capabilities = dict[str, list[tuple[str, float]]]
+_capabilities: dict[tuple[int | None, Scope], tuple[UUID | None, Capabilities]] = {}
 
 
-def capabilities() -> dict[str, list[tuple[str, float]]]:
-    """For each skill that may be asked for: the skills whose tools serve it too, and how well."""
-    global _capabilities  # noqa: PLW0603 - as for the matrix
+def capabilities(tenant_id: int | None = None) -> Capabilities:
+    """For each skill that may be asked for: the skills whose tools serve it too, and how well. Kept like matrices."""
     version = _version.get()
-    kept = _capabilities
+    key = (tenant_id, scope.current())
+    kept = _capabilities.get(key)
     if kept is None or kept[0] != version:
-        serves: dict[str, list[tuple[str, float]]] = {}
-        for need_id, provider_id, weight in db.fetch(CAPABILITIES, timeout=_timeout()):
+        serves: Capabilities = {}
+        for need_id, provider_id, weight in db.fetch(CAPABILITIES, {"tenant": tenant_id}, timeout=_timeout()):
             serves.setdefault(need_id, []).append((provider_id, weight))
-        _capabilities = kept = (version, serves)
+        kept = (version, serves)
+        _keep(_capabilities, key, kept)
     return kept[1]
 
 
-def skill_names(space: Space) -> dict[str, str]:
-    return {skill[0]: skill[1] for skill in skill_matrix(space).skills}
+def skill_names(space: Space, tenant_id: int | None = None) -> dict[str, str]:
+    return {skill[0]: skill[1] for skill in skill_matrix(space, tenant_id).skills}
 
 
 def skill_ids_resolved(skill_ids: list[str]) -> list[str]:

@@ -15,7 +15,7 @@ from tenants.models import Membership
 from tenants.plans import STANDARD
 from tenants.services.keys import MARK, key_caller
 from tenants.services.tokens import token_caller
-from tenants.types import Caller
+from tenants.types import IDENTIFIED, Caller
 
 SAFE = {"GET", "HEAD", "OPTIONS"}
 
@@ -47,6 +47,8 @@ def is_read(request: Request) -> bool:
 
 def caller_from(request: HttpRequest) -> Caller:
     """From the headers, else from the session of the admin, else nobody in particular."""
+    if isinstance(known := request.META.get(IDENTIFIED), Caller):
+        return known
     credential = credential_of(request)
     if credential:
         caller = key_caller(credential) if credential.startswith(MARK) else _by_token(credential)

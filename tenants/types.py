@@ -59,6 +59,8 @@ class TokenOptions:
         return bool(self.secret or self.jwks_url)
 
 
+IDENTIFIED = "toolscript.caller"
+"""In the environment of a WSGI request: who asks, where that is known already. No header can set it."""
 OPERATOR = Caller("operator", may_write=True, is_admin=True, plan=STANDARD)
 """Whoever has the data folder: the command line on the machine itself."""
 
