@@ -7,6 +7,7 @@ from django.template.response import TemplateResponse
 from unfold.admin import ModelAdmin
 
 from core import scope
+from core.errors import Forbidden, NotFound
 from tenants.models import ApiKey, Membership, Tenant
 from tenants.services.keys import key_create, key_revoke
 
@@ -69,6 +70,40 @@ class TenantRows(ModelAdmin):
         mine = scope.current()
         if not change and not mine.everything and hasattr(obj, "tenant_id"):
             obj.tenant_id = mine.tenant_id
+
+
+class ForTheWholeService(ModelAdmin):
+    """For what works for all tenants at once: staff of a tenant have nothing to see or to do there."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return not is_of_a_tenant() and bool(super().has_module_permission(request))
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return not is_of_a_tenant() and bool(super().has_view_permission(request, obj))
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return not is_of_a_tenant() and bool(super().has_add_permission(request))
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return not is_of_a_tenant() and bool(super().has_change_permission(request, obj))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return not is_of_a_tenant() and bool(super().has_delete_permission(request, obj))
+
+
+def is_of_a_tenant() -> bool:
+    """Whether the member of staff who asks belongs to a tenant."""
+    return scope.current().tenant_id is not None
+
+
+def require_own(tenant_id: int | None, what: str) -> None:
+    """Refuses staff of a tenant what is shared, in words, before row-level security does."""
+    mine = scope.current()
+    if mine.everything or mine.tenant_id == tenant_id:
+        return
+    if tenant_id is None:
+        raise Forbidden(f"{what} is shared by all tenants, and you may change only what is your tenant's.")
+    raise NotFound(f"{what} does not exist.")
 
 
 class OnlySuperusers(ModelAdmin):

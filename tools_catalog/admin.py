@@ -3,7 +3,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 
-from tools_catalog import admin_schedule, admin_servers, admin_tools  # noqa: F401 - they register their pages
+from tools_catalog import admin_schedule, admin_servers, admin_syncs, admin_tools  # noqa: F401 - they register pages
 from tools_catalog.admin_base import PublishedAdmin
 from tools_catalog.models import EmbeddingSpace
 

@@ -11,12 +11,14 @@ from django.urls import URLPattern, path
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminTextareaWidget
 
+from core import scope
+from core.errors import ValidationFailed
 from skills.admin import coverage, lineage, moves
 from skills.admin.desk import changing, viewing
 from skills.models import Skill
 from skills.reports.filing import WEAK, skill_filing
 from skills.reports.health import skill_health
-from skills.services.curation import skill_delete, skill_save, skill_set_active
+from skills.services.curation import skill_delete, skill_id_check, skill_save, skill_set_active
 from skills.tasks import request_skill_refresh
 from tenants.admin import TenantRows
 
@@ -59,6 +61,16 @@ class SkillForm(forms.ModelForm):  # type: ignore[type-arg]  # Django itself tak
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 6}),
         help_text="Requests that belong here, one a line, 10 at most.",
     )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if self.instance._state.adding and "id" in cleaned:
+            owner = cleaned.get("tenant")
+            try:
+                skill_id_check(cleaned["id"], owner.pk if owner else scope.current().tenant_id)
+            except ValidationFailed as exc:
+                self.add_error("id", exc.details["fields"]["id"])
+        return cleaned
 
     def clean_keywords(self) -> list[str]:
         return [word.strip() for word in self.cleaned_data["keywords"] if word.strip()]

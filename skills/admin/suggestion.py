@@ -108,7 +108,7 @@ class SuggestionAdmin(TenantRows):
 
     def review(self, request: HttpRequest, pk: int, **context: Any) -> HttpResponse:
         """One suggestion: as a page, or for a script as the pane beside the list, or as the preview of a merge."""
-        suggestion = get_object_or_404(Suggestion.objects.select_related("skill", "tenant"), pk=pk)
+        suggestion = get_object_or_404(self.get_queryset(request).select_related("skill", "tenant"), pk=pk)
         context |= {**self.review_context(request, suggestion), **self.filters(request), "chosen": suggestion}
         if is_partial(request):
             part = "desk/merge_preview.html" if "into" in request.GET else "desk/review.html"
@@ -116,7 +116,7 @@ class SuggestionAdmin(TenantRows):
         return page(self, request, "desk/review_page.html", suggestion.name, **context)
 
     def decide(self, request: HttpRequest, pk: int, action: str) -> HttpResponse:
-        suggestion = get_object_or_404(Suggestion, pk=pk)
+        suggestion = get_object_or_404(self.get_queryset(request), pk=pk)
         place = [s.pk for s in self.found(request).object_list]
         if NEEDS.get(action) and not request.user.has_perm(NEEDS[action]):
             raise PermissionDenied
