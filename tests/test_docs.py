@@ -62,7 +62,7 @@ def code_of(path: Path) -> str:
 def table_rows(text: str) -> Iterator[list[str]]:
     for line in text.splitlines():
         if line.startswith("|") and not line.startswith("|---"):
-            yield [cell.strip() for cell in line.strip("|").split(" | ")]
+            yield [cell.strip() for cell in re.split(r" \|(?= )", line.strip("|"))]
 
 
 def first_words(text: str) -> set[str]:

@@ -32,6 +32,7 @@ BAD_FIELDS: dict[str, list[Any]] = {
     "skill_threshold": BAD_FLOATS,
     "tool_threshold": BAD_FLOATS,
     "include_schemas": [None, 0, 1, "true", "", "yes", [], {}],
+    "explain": [None, 0, 1, "true", "", "yes", [], {}],
     "strategy": [None, "", "Direct", "semantic", "direct ", 1, True, [], ["direct"], {}, "direct\0"],
 }
 
