@@ -124,10 +124,10 @@ def _reason(exc: BaseException) -> str:
 
 def find(url: str | None) -> Gateway | None:
     """The gateway that was named; else the one that runs with this data folder; else None."""
-    here = running_url()
     if url:
-        return Gateway(url, key=settings.local_key() if url.rstrip("/") == here else "")  # for no one else's eyes
-    running = Gateway(here, key=settings.local_key()) if here else None
+        return Gateway(url)
+    url = running_url()
+    running = Gateway(url, key=settings.local_key()) if url else None
     return running if running and running.listens() else None
 
 
