@@ -31,6 +31,7 @@ def database() -> Iterator[Path]:
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "TOOLSCRIPT_DATA_DIR": str(root),
         "TOOLSCRIPT_LOG_LEVEL": "WARNING",
+        "TOOLSCRIPT_ANONYMOUS_PER_MINUTE": "0",
         "PORT": str(free_port()),
     }
     import django

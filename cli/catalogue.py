@@ -33,6 +33,7 @@ def bars(*, quiet: bool) -> Iterator[Progress]:
 
 def refresh_index(*, quiet: bool) -> str:
     """Makes what came in searchable. What to tell the user when somebody else does it, or it fails."""
+    from core import scope
     from core.errors import ToolscriptError
     from tools_catalog.services.reindex import index_refresh
 
@@ -45,7 +46,8 @@ def refresh_index(*, quiet: bool) -> str:
             progress.update(tasks[label], completed=done, total=total)
 
         try:
-            space = index_refresh(progress=report)
+            with scope.scoped(scope.ALL):  # one index for all
+                space = index_refresh(progress=report)
         except ToolscriptError as exc:
             return f"The index was not brought up to date: {exc.message}"
     return "" if space else "The running service brings the index up to date."

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from cli.catalogue import bars, prepare_database, refresh_index, show
+from cli.identity import identify
 
 COUNTS = ("created", "changed", "unchanged", "missing", "returned")
 
@@ -22,7 +23,8 @@ def import_files(paths: tuple[Path, ...], output: str, index: bool) -> None:
 
     Each FILE holds what one server publishes, as JSON: `server`, `tools`, and where it has them `prompts`,
     `resources`, `resourceTemplates`. A folder stands for the *.json files in it. Each file is taken in whole or not
-    at all; the same file again writes nothing, so an interrupted import is simply run again.
+    at all; the same file again writes nothing, so an interrupted import is simply run again. With a tenant's key in
+    TOOLSCRIPT_API_KEY the servers are that tenant's, else shared.
 
     \b
     Examples:
@@ -30,7 +32,8 @@ def import_files(paths: tuple[Path, ...], output: str, index: bool) -> None:
       toolscript import catalog/ --output json > report.json
     """
     prepare_database()
-    results = _results(_files(paths), quiet=output == "json")
+    owner = identify().owner_of_new_rows()
+    results = _results(_files(paths), owner, quiet=output == "json")
     wrote = any(row["created"] + row["changed"] + row["returned"] for row in results)
     note = refresh_index(quiet=output == "json") if index and wrote else ""
     show(output, {"files": results, "totals": _totals(results)}, lambda: _print(results, note))
@@ -45,26 +48,26 @@ def _files(paths: tuple[Path, ...]) -> list[Path]:
     return list(dict.fromkeys(files))
 
 
-def _results(files: list[Path], *, quiet: bool) -> list[dict[str, Any]]:
+def _results(files: list[Path], owner: int | None, *, quiet: bool) -> list[dict[str, Any]]:
     results = []
     with bars(quiet=quiet) as progress:
         task = progress.add_task("importing", total=len(files))
         for file in files:
             progress.update(task, description=file.stem[:24])
-            results.append(_result(file))
+            results.append(_result(file, owner))
             progress.advance(task)
         progress.update(task, description="imported")
     return results
 
 
-def _result(file: Path) -> dict[str, Any]:
+def _result(file: Path, owner: int | None) -> dict[str, Any]:
     from core.errors import ToolscriptError
     from tools_catalog.services.publication import published_import
 
     empty = {"file": str(file), "server": "", "seen": 0, **dict.fromkeys(COUNTS, 0), "refused": [], "error": ""}
     try:
         data = json.loads(file.read_bytes())
-        report = published_import(data)
+        report = published_import(data, tenant_id=owner)
     except ToolscriptError as exc:
         return {**empty, "error": exc.message}
     except RecursionError:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from cli.identity import identify
 from cli.service import set_up
 
 FAILED = 1
@@ -25,7 +26,11 @@ Examples:
 )
 @click.argument("paths", nargs=-1, required=True)
 @click.option("--root", type=click.Path(exists=True, file_okay=False), help="Store paths as seen from this folder.")
-@click.option("--tenant", "slug", help="Slug of the tenant that owns the documents. Default: they are shared.")
+@click.option(
+    "--tenant",
+    "slug",
+    help="Slug of the tenant that owns them. Default: the one of your key, else all share them.",
+)
 @click.option("--type", "source_type", default="", help="book, paper, case_study … Default: what the document says.")
 @click.option("--topic", "topics", multiple=True, help="A topic for all of them. Can be given more than once.")
 @click.option("--prune", is_flag=True, help="Delete documents whose files are gone from the folders.")
@@ -79,7 +84,7 @@ def _run(
     if extract:
         chat_model()  # says so before any work where there is none
     found = find_files(paths)
-    tenant = _tenant(slug)
+    tenant, whose = _tenant(slug)
     base = plain(Path(root)) if root else None
     if not found.files and not found.folders:
         raise click.UsageError("There is nothing to read: " + ", ".join([*found.missing, *found.unsupported]))
@@ -96,7 +101,7 @@ def _run(
             if extract and item.report.source_id and item.report.outcome != "failed":
                 counts["extractions"] += _extract(item.report.source_id)
             bar.done(item.path)
-        sources_embed(None, bar.embedded)  # what an interrupted run left without vectors
+        sources_embed(whose, bar.embedded)  # what an interrupted run left without vectors
     gone = sources_gone(found.folders, found.files, tenant=tenant, root=base)
     return {
         "files": len(found.files),
@@ -117,13 +122,23 @@ def _extract(source_id: int) -> int:
     return source_extract(Source.objects.get(pk=source_id)).created
 
 
-def _tenant(slug: str | None) -> Any:
+def _tenant(slug: str | None) -> tuple[Any, list[int] | None]:
+    """Whose the documents will be, and the documents that may be worked on (None: all)."""
+    from knowledge.models import Source
     from tenants.models import Tenant
+    from tenants.types import OPERATOR
 
+    caller = identify()
+    if caller != OPERATOR:
+        owner = caller.owner_of_new_rows()
+        tenant = Tenant.objects.get(pk=owner) if owner is not None else None
+        if slug and (tenant is None or tenant.slug != slug):
+            raise click.UsageError(f"The key in TOOLSCRIPT_API_KEY is not one of the tenant {slug!r}.")
+        return tenant, list(Source.objects.filter(tenant=tenant).values_list("pk", flat=True))
     tenant = Tenant.objects.filter(slug=slug).first() if slug else None
     if slug and tenant is None:
         raise click.UsageError(f"There is no tenant {slug!r}.")
-    return tenant
+    return tenant, None
 
 
 class _Bar:

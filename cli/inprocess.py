@@ -43,6 +43,8 @@ class InProcess(Gateway):
 
 
 def _environ(method: str, path: str, query: str, body: bytes) -> dict[str, Any]:
+    from tenants.types import IDENTIFIED, OPERATOR
+
     environ = {
         "REQUEST_METHOD": method,
         "SCRIPT_NAME": "",
@@ -62,8 +64,9 @@ def _environ(method: str, path: str, query: str, body: bytes) -> dict[str, Any]:
         "wsgi.multiprocess": False,
         "wsgi.run_once": True,
     }
-    key = settings.api_key() or settings.local_key()
-    return {**environ, "HTTP_AUTHORIZATION": f"Bearer {key}"} if key else environ
+    if key := settings.api_key():
+        return {**environ, "HTTP_AUTHORIZATION": f"Bearer {key}"}
+    return {**environ, IDENTIFIED: OPERATOR}
 
 
 @contextmanager

@@ -18,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "eval": "cli.eval:evaluate",
     "import": "cli.import_files:import_files",
     "ingest": "cli.ingest:ingest",
+    "mcp": "cli.mcp:mcp",
     "search": "cli.search:search",
     "serve": "cli.up:serve",
     "skills": "cli.skills:skills",

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from cli.identity import identify, operator_only
 from cli.output import Column, output_option, say_json, table
 from cli.service import set_up
 
@@ -31,7 +32,8 @@ def list_skills(everything: bool, output: str) -> None:
     from skills.bodies import skill_body
     from skills.lists import skills_list
 
-    rows = [skill_body(s) for s in skills_list(None, active="all" if everything else "true", parent_domain="", q="")]
+    active = "all" if everything else "true"
+    rows = [skill_body(s) for s in skills_list(identify().tenant_id, active=active, parent_domain="", q="")]
     if output == "json":
         say_json(rows)
         return
@@ -53,7 +55,7 @@ def suggestions(status: str, output: str) -> None:
     from skills.bodies import suggestion_body
     from skills.lists import suggestions_list
 
-    rows = [suggestion_body(row) for row in suggestions_list(None, status=status, q="")]
+    rows = [suggestion_body(row) for row in suggestions_list(identify().tenant_id, status=status, q="")]
     if output == "json":
         say_json(rows)
         return
@@ -80,6 +82,7 @@ def propose(everything: bool) -> None:
     from skills.models import Suggestion
     from skills.services.propose import skills_propose
 
+    operator_only("Proposing skills")
     try:
         report = skills_propose(
             everything=everything, progress=lambda done, of: click.echo(f"named {done} of {of}", err=True)
@@ -102,12 +105,15 @@ def approve(suggestion_id: int, skill_id: str | None, name: str | None, descript
     """Make the suggested skill and file the tools that asked for it."""
     from dataclasses import replace
 
+    from skills.services.curation import skill_id_check
     from skills.services.suggestions import suggestion_approve, suggestion_spec
 
     edits = {"id": skill_id, "name": name, "description": description}
 
     def decide(suggestion: Any, by: str) -> str:
         changes: dict[str, Any] = {name: value for name, value in edits.items() if value is not None}
+        if skill_id:
+            skill_id_check(skill_id, suggestion.tenant_id)
         spec = replace(suggestion_spec(suggestion), **changes)
         return f"Made the skill {suggestion_approve(suggestion, by=by, spec=spec).pk}."
 
@@ -122,9 +128,12 @@ def merge(suggestion_id: int, skill_id: str) -> None:
     from skills.lists import skill_get
     from skills.services.suggestions import suggestion_merge
 
+    def into() -> Any:
+        return skill_get(skill_id, identify().tenant_id)
+
     _decide(
         suggestion_id,
-        lambda suggestion, by: f"Merged into {suggestion_merge(suggestion, into=skill_get(skill_id, None), by=by).pk}.",
+        lambda suggestion, by: f"Merged into {suggestion_merge(suggestion, into=into(), by=by).pk}.",
     )
 
 
@@ -161,6 +170,7 @@ def classify(retry: bool) -> None:
     from skills.services.pipeline import classify_batch
     from skills.services.switch import classification_paused, classification_retry
 
+    operator_only("Classifying")
     if classification_paused():
         raise click.ClickException("Classification is paused. Resume it in the admin.")
     if retry:
@@ -188,13 +198,18 @@ def _decide(suggestion_id: int, decide: Any) -> None:
     from core.errors import ToolscriptError
     from skills.lists import suggestion_get
     from skills.tasks import request_classification, request_skill_refresh
+    from tenants.types import OPERATOR
 
     try:
-        click.echo(decide(suggestion_get(suggestion_id, None), _user()))
+        caller = identify()
+        by = _user() if caller == OPERATOR else caller.name
+        suggestion = suggestion_get(suggestion_id, caller.tenant_id)
+        caller.require_write(suggestion.tenant_id, "This suggestion")
+        click.echo(decide(suggestion, by))
     except ToolscriptError as exc:
         raise click.ClickException(exc.message) from None
     request_skill_refresh()
-    request_classification(_user())
+    request_classification(by)
 
 
 def _user() -> str:

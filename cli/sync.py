@@ -12,6 +12,7 @@ from rich.live import Live
 from rich.table import Table
 
 from cli.catalogue import prepare_database, progress_console, refresh_index, show
+from cli.identity import operator_only
 
 if TYPE_CHECKING:
     from tools_catalog.models import Server, SyncRun
@@ -36,6 +37,7 @@ def sync(servers: tuple[str, ...], output: str, index: bool) -> None:
       toolscript sync --output json
     """
     prepare_database()
+    operator_only("Syncing")
     problem = _read_configuration()
     chosen = _chosen(servers)
     rows = _synced(chosen, quiet=output == "json")

@@ -13,6 +13,7 @@ from embeddings.devices import DEVICES
 from embeddings.types import EmbeddingOptions
 from llm.types import ChatOptions
 from tenants.plans import plans_from
+from tenants.types import TokenOptions
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -29,7 +30,6 @@ REDIS_URL = env.text("REDIS_URL")
 DEMO = env.flag("TOOLSCRIPT_DEMO", default=True)
 # Read by the `toolscript` command without Django (cli/settings.py); declared here so that they are described and shown.
 GATEWAY_URL = env.text("TOOLSCRIPT_GATEWAY_URL")
-API_KEY = env.text("TOOLSCRIPT_API_KEY")
 
 # --- Safety -----------------------------------------------------------------------------------------------
 PRODUCTION = env.flag("TOOLSCRIPT_PRODUCTION", default=False)
@@ -63,6 +63,29 @@ def _secret_key() -> str:
 
 
 SECRET_KEY = _secret_key()
+
+# --- Access -----------------------------------------------------------------------------------------------
+ANONYMOUS = env.flag("TOOLSCRIPT_ANONYMOUS", default=not PRODUCTION)
+ANONYMOUS_PER_MINUTE = env.integer("TOOLSCRIPT_ANONYMOUS_PER_MINUTE", 600, 0, 1_000_000)
+CALLER_PER_MINUTE = env.integer("TOOLSCRIPT_CALLER_PER_MINUTE", 0, 0, 1_000_000)
+API_KEY = env.text("TOOLSCRIPT_API_KEY")
+LOCAL_KEY_FILE = "api_key"
+DEBUG_BYPASS_AUTH = env.flag("TOOLSCRIPT_DEBUG_BYPASS_AUTH", default=False)
+TOKENS = TokenOptions(
+    secret=env.text("TOOLSCRIPT_JWT_SECRET"),
+    jwks_url=env.text("TOOLSCRIPT_JWT_JWKS_URL"),
+    audience=env.text("TOOLSCRIPT_JWT_AUDIENCE", "toolscript"),
+    issuer=env.text("TOOLSCRIPT_JWT_ISSUER"),
+    leeway=env.seconds("TOOLSCRIPT_JWT_LEEWAY", 30, 0, 600),
+    jwks_timeout=env.seconds("TOOLSCRIPT_JWT_JWKS_TIMEOUT", 3, 0.1, 60),
+    jwks_seconds=env.seconds("TOOLSCRIPT_JWT_JWKS_SECONDS", 300, 1, 86_400),
+)
+if DEBUG_BYPASS_AUTH and PRODUCTION:
+    raise env.SettingError("toolscript: TOOLSCRIPT_DEBUG_BYPASS_AUTH cannot be true when TOOLSCRIPT_PRODUCTION is true")
+if TOKENS.secret and len(TOKENS.secret) < 32:
+    raise env.SettingError("toolscript: TOOLSCRIPT_JWT_SECRET must have at least 32 characters")
+if TOKENS.jwks_url and not TOKENS.jwks_url.startswith(("https://", "http://")):
+    raise env.SettingError("toolscript: TOOLSCRIPT_JWT_JWKS_URL must start with https://")
 
 # --- Database ---------------------------------------------------------------------------------------------
 EMBEDDED_POSTGRES = None if DATABASE_URL else EmbeddedPostgres(DATA_DIR)
@@ -252,6 +275,7 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "tenants.middleware.AdminScopeMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -281,7 +305,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["tenants.authentication.CallerAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_PARSER_CLASSES": ["core.wire.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
@@ -296,11 +320,12 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Finds the right tool among thousands: skills first, then tools, then schemas.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_AUTHENTICATION": [],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "OAS_VERSION": "3.1.0",
-    "POSTPROCESSING_HOOKS": ["core.openapi.close_inputs"],
+    "POSTPROCESSING_HOOKS": ["core.openapi.close_inputs", "core.openapi.say_who_may"],
 }
 UNFOLD = {
     "SITE_TITLE": "Toolscript",

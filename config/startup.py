@@ -16,8 +16,9 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
 from config.supervisor import Program
-from core.errors import ToolscriptError
+from core.errors import ToolscriptError, Unauthorized
 from skills.services.starter import demo_catalog_create, starter_skills_create
+from tenants.services.keys import key_caller, key_create
 from tools_catalog.management.commands.reembed import index_progress
 from tools_catalog.models import Server, SyncRun
 from tools_catalog.services.configuration import configuration_apply
@@ -190,6 +191,22 @@ def announce(path: Path) -> None:
     temporary = path.with_suffix(f".{os.getpid()}")
     temporary.write_text(json.dumps({"url": base_url(), "pid": os.getpid()}))
     temporary.replace(path)
+
+
+def local_key() -> str:
+    """The key of whoever has the data folder: made once, kept there, and used by the `toolscript` command."""
+    path = settings.DATA_DIR / settings.LOCAL_KEY_FILE
+    if path.exists():
+        try:
+            key_caller(path.read_text().strip())
+            return path.read_text().strip()
+        except Unauthorized:  # of another database, or revoked
+            pass
+    _, key = key_create(name="local", is_admin=True, created_by="up")
+    path.unlink(missing_ok=True)
+    path.touch(mode=0o600)
+    path.write_text(key)
+    return key
 
 
 def base_url() -> str:

@@ -9,6 +9,7 @@ from tools_catalog.api_import import ImportView
 
 urlpatterns = [
     path("", TemplateView.as_view(template_name="home.html"), name="home"),
+    path("", include("mcp_endpoint.urls")),
     path("", include("search.urls")),
     path("", include("tools_catalog.urls")),
     path("api/v1/import", ImportView.as_view()),

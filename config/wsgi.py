@@ -3,9 +3,12 @@ import threading
 
 from django.core.wsgi import get_wsgi_application
 
+from core import scope
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 application = get_wsgi_application()
+scope.restrict_by_default()
 
 
 def _warm_up() -> None:

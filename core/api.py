@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 import structlog
@@ -30,6 +30,8 @@ CODE_BY_STATUS = {
 
 
 class ApiView(APIView):
+    only_reads: ClassVar[bool] = False
+    """Whether POST changes nothing here, so that whoever may read may send it."""
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
 
 
@@ -44,8 +46,13 @@ def json_response(data: Any, status: int = 200, headers: Mapping[str, str] | Non
 
 
 def error_response(error: ToolscriptError) -> HttpResponse:
-    headers = {"Retry-After": str(error.details.get("retry_after_s", 1))} if error.retryable else None
-    return json_response(error_body(error.code, error.message, error.details), error.http_status, headers)
+    return json_response(error_body(error.code, error.message, error.details), error.http_status, error_headers(error))
+
+
+def error_headers(error: ToolscriptError) -> dict[str, str]:
+    if error.http_status == 401:
+        return {"WWW-Authenticate": 'Bearer realm="toolscript"'}
+    return {"Retry-After": str(error.details.get("retry_after_s", 1))} if error.retryable else {}
 
 
 def validated(serializer_class: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:

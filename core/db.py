@@ -1,4 +1,4 @@
-"""Raw reads for the hot path: one psycopg connection a thread, autocommit, read-only, reconnecting by itself.
+"""Raw statements for the hot path: one psycopg connection a thread, autocommit, read-only, reconnecting by itself.
 
 Django's own connection keeps serving everything else. This one exists because a search needs server-side
 prepared statements, a time-out per stage without a round trip to set it, and an answer at once when
@@ -8,6 +8,7 @@ Postgres is away.
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, LiteralString
 
 import psycopg
@@ -16,6 +17,7 @@ from pgvector.psycopg import register_vector
 from psycopg.abc import RV, PQGen
 from psycopg.pq import TransactionStatus
 
+from core import scope
 from core.errors import DatabaseUnavailable, QueryFailed, QueryTimeout
 
 Row = tuple[Any, ...]
@@ -48,6 +50,7 @@ class _Held:
     def __init__(self, conn: Connection) -> None:
         self.conn = conn
         self.timeout_ms: int | None = None
+        self.scope = scope.ALL
 
     def __del__(self) -> None:
         self.conn.close()
@@ -61,22 +64,34 @@ _local = _PerThread()
 _opened: "weakref.WeakSet[Connection]" = weakref.WeakSet()
 
 
-def fetch(sql: LiteralString, params: Sequence[Any] | Mapping[str, Any] = (), *, timeout: float) -> list[Row]:
-    """Runs one reading statement. A connection that Postgres has dropped is replaced once, silently."""
+def fetch(
+    sql: LiteralString,
+    params: Sequence[Any] | Mapping[str, Any] = (),
+    *,
+    timeout: float,
+    write: bool = False,
+    any_scope: bool = False,
+) -> list[Row]:
+    """Runs one statement, which may only read unless it says otherwise. A dropped connection is replaced, silently.
+
+    `any_scope`: it shows the same to everybody, so the connection need not be told whose rows to show.
+    """
     try:
-        return _execute(sql, params, timeout)
+        return _execute(sql, params, timeout, write, any_scope)
     except psycopg.OperationalError:
         if _local.held is not None and not _local.held.conn.closed:
             raise QueryFailed("The database refused a query.") from None
         _local.held = None
     try:
-        return _execute(sql, params, timeout)
+        return _execute(sql, params, timeout, write, any_scope)
     except psycopg.OperationalError as exc:
         _local.held = None
         raise DatabaseUnavailable("The database is not reachable. Try again shortly.") from exc
 
 
-def _execute(sql: LiteralString, params: Sequence[Any] | Mapping[str, Any], timeout: float) -> list[Row]:
+def _execute(
+    sql: LiteralString, params: Sequence[Any] | Mapping[str, Any], timeout: float, write: bool, any_scope: bool
+) -> list[Row]:
     timeout_ms = max(1, round(timeout * 1000))
     try:
         held = _connection()
@@ -84,7 +99,12 @@ def _execute(sql: LiteralString, params: Sequence[Any] | Mapping[str, Any], time
         if held.timeout_ms != timeout_ms:
             held.conn.execute(f"SET statement_timeout = {timeout_ms}")
             held.timeout_ms = timeout_ms
-        return held.conn.execute(sql, params, prepare=True, binary=True).fetchall()
+        wanted = held.scope if any_scope else scope.current()
+        if held.scope != wanted:  # each statement is a transaction of its own, so nothing can undo this
+            held.conn.execute(scope.TELL, scope.told(wanted), prepare=True)
+            held.scope = wanted
+        with held.conn.transaction() if write else nullcontext():
+            return held.conn.execute(sql, params, prepare=True, binary=True).fetchall()
     except psycopg.errors.QueryCanceled as exc:
         raise QueryTimeout(f"The database did not answer within {timeout:g} s.") from exc
     except psycopg.OperationalError:
@@ -102,6 +122,7 @@ def _connection() -> _Held:
         params.setdefault("tcp_user_timeout", NETWORK_TIMEOUT_MS)
         options = f"{params.pop('options', '')} {OPTIONS}"
         conn = Connection.connect(**params, options=options, autocommit=True)
+        conn.read_only = False  # for transactions that say so; a statement alone is read-only
         held = _Held(conn)
         _opened.add(conn)
         register_vector(conn)

@@ -51,6 +51,7 @@ def configure(level: str) -> dict[str, Any]:
             "django.request": {"level": "CRITICAL"},
             "django.server": {"level": "WARNING"},
             "httpx2": {"level": "WARNING"},
+            "mcp.server": {"level": "WARNING"},
             # What MCP servers write and where they are can hold secrets; we say what failed ourselves.
             "mcp.client": {"level": "CRITICAL"},
             "mcp.shared": {"level": "CRITICAL"},

@@ -72,3 +72,17 @@ def _blank_once(schema: Schema) -> Schema:
     if len(choices) == 2 and choices[1] == {"type": "string", "maxLength": 0}:
         return {"anyOf": choices, **{name: value for name, value in schema.items() if name != "oneOf"}}
     return schema
+
+
+FOR_EVERYBODY = {"401", "403", "429"}
+"""Where callers say who they are, each of these can happen; the documentation says it once, for all endpoints."""
+
+
+def say_who_may(result: Schema, **_: Any) -> Schema:
+    for methods in result["paths"].values():
+        for operation in methods.values():
+            if operation.get("security"):
+                example = operation["responses"].get("422") or operation["responses"]["503"]
+                for status in FOR_EVERYBODY:
+                    operation["responses"].setdefault(status, example)
+    return result

@@ -14,6 +14,8 @@ STATUS = record({"status": {"type": "string", "enum": ["ok"]}})
 class HealthView(ApiView):
     """The process answers. Nothing else is asked, so that a slow database does not get it restarted."""
 
+    authentication_classes = []
+
     @extend_schema(operation_id="health", tags=["operations"], responses=responses(STATUS))
     def get(self, request: Request) -> HttpResponse:
         return json_response({"status": "ok"})
@@ -21,6 +23,8 @@ class HealthView(ApiView):
 
 class MetricsView(ApiView):
     """Metrics in the Prometheus text format."""
+
+    authentication_classes = []
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.middleware.common import CommonMiddleware
 
-from core import metrics
+from core import metrics, scope
 
 log = structlog.get_logger("toolscript.http")
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
@@ -54,7 +54,7 @@ class RequestMiddleware:
         started = time.perf_counter()
         take_chunked_body(request)
         request_id = request_id_for(request.headers.get("X-Request-ID"))
-        with structlog.contextvars.bound_contextvars(request_id=request_id):
+        with structlog.contextvars.bound_contextvars(request_id=request_id), scope.scoped(scope.SHARED):
             response = self.get_response(request)
             elapsed = time.perf_counter() - started
             response["X-Request-ID"] = request_id

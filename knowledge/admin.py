@@ -4,7 +4,7 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
-from unfold.admin import ModelAdmin, TabularInline
+from unfold.admin import TabularInline
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from core.errors import Conflict
@@ -14,6 +14,7 @@ from knowledge.services.extract import chat_model
 from knowledge.services.extractions import extraction_delete
 from knowledge.services.ingest import source_delete, source_describe
 from knowledge.tasks import request_extraction
+from tenants.admin import TenantRows
 from tools_catalog.tasks import request_refresh
 
 
@@ -66,7 +67,7 @@ class ExtractionInline(ReadOnlyInline):
 
 
 @admin.register(Source)
-class SourceAdmin(ModelAdmin):
+class SourceAdmin(TenantRows):
     """Title, authors, topics and metadata are edited here; the text is that of the document."""
 
     form = SourceForm
@@ -137,7 +138,8 @@ class SourceAdmin(ModelAdmin):
 
 
 @admin.register(Chunk)
-class ChunkAdmin(ModelAdmin):
+class ChunkAdmin(TenantRows):
+    tenant_path = "source__tenant"
     list_display = ("beginning", "source", "chapter", "section", "page", "token_count")
     list_filter = ("source__format", "source__tenant")
     search_fields = ("content", "heading")
@@ -164,7 +166,8 @@ class ChunkAdmin(ModelAdmin):
 
 
 @admin.register(Extraction)
-class ExtractionAdmin(ModelAdmin):
+class ExtractionAdmin(TenantRows):
+    tenant_path = "source__tenant"
     list_display = ("text", "type", "source", "topics", "method", "extracted_at")
     list_filter = ("type", "method", "source__tenant")
     search_fields = ("text", "source__title")

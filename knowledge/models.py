@@ -152,6 +152,8 @@ class Extraction(models.Model):
 class KnowledgeVector(models.Model):
     """The index of passages and extractions: narrow, so that a vector stays in its row. Can be rebuilt."""
 
+    seen_through = "knowledge_vector_seen"
+
     space = models.ForeignKey(EmbeddingSpace, models.CASCADE)
     chunk = models.ForeignKey(Chunk, models.CASCADE, null=True, related_name="vectors")
     extraction = models.ForeignKey(Extraction, models.CASCADE, null=True, related_name="vectors")

@@ -28,9 +28,12 @@ TIMINGS = {
 
 
 class SearchView(ApiView):
+    only_reads = True
+
     @extend_schema(**schemas.SEARCH)
     def post(self, request: Request) -> HttpResponse:
-        result = search_tools(SearchRequest(**validated(SearchInput, json_body(request))))
+        values = validated(SearchInput, json_body(request))
+        result = search_tools(SearchRequest(**values, tenant_id=caller_of(request).tenant_id))
         return json_response(search_body(result))
 
 
@@ -38,7 +41,12 @@ class SkillSearchView(ApiView):
     @extend_schema(**schemas.SEARCH_SKILLS)
     def get(self, request: Request) -> HttpResponse:
         values = validated(SkillSearchInput, request.query_params.dict())
-        hits, degraded = search_skills(values["query"], limit=values["limit"], threshold=values["threshold"])
+        hits, degraded = search_skills(
+            values["query"],
+            limit=values["limit"],
+            threshold=values["threshold"],
+            tenant_id=caller_of(request).tenant_id,
+        )
         return json_response([skill_body(hit) for hit in hits], headers=_degraded(degraded))
 
 
@@ -51,6 +59,7 @@ class ToolSearchView(ApiView):
             item_type=values["item_type"],
             limit=values["limit"],
             tool_threshold=values["threshold"],
+            tenant_id=caller_of(request).tenant_id,
         )
         hits, degraded = search_tools_in(search, values["skill_ids"])
         return json_response([tool_body(hit) for hit in hits], headers=_degraded(degraded))
@@ -181,6 +190,8 @@ def _degraded(stage: str | None) -> dict[str, str] | None:
 
 class ReadyView(ApiView):
     """Whether a search would be answered: the database, the index and the embedding model are asked."""
+
+    authentication_classes = []
 
     @extend_schema(**schemas.READY)
     def get(self, request: Request) -> HttpResponse:

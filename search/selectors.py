@@ -24,7 +24,7 @@ VERSION: LiteralString = "SELECT slot, version FROM search_catalogversion ORDER 
 CANDIDATES: LiteralString = """
     WITH scored AS MATERIALIZED (
         SELECT tool_id, -(vector <#> %(query)s) AS raw
-        FROM mcp_unified_search
+        FROM mcp_unified_search_seen
         WHERE space_id = %(space)s AND is_active AND (tenant_id IS NULL OR tenant_id = %(tenant)s) {filters}
     ), chosen AS (
         (SELECT tool_id FROM scored ORDER BY raw DESC, tool_id LIMIT %(limit)s)
@@ -37,14 +37,14 @@ CANDIDATES: LiteralString = """
     FROM chosen
     JOIN tools_catalog_tool t ON t.id = chosen.tool_id
     JOIN tools_catalog_server s ON s.id = t.server_id
-    LEFT JOIN mcp_unified_search v ON v.space_id = %(space)s AND v.tool_id = chosen.tool_id
+    LEFT JOIN mcp_unified_search_seen v ON v.space_id = %(space)s AND v.tool_id = chosen.tool_id
     LEFT JOIN scored ON scored.tool_id = chosen.tool_id
     WHERE v.tool_id IS NULL OR v.is_active
 """
 BY_TYPE: LiteralString = "AND type = %(type)s"
 OF_SKILLS: LiteralString = """
         UNION
-        (SELECT tool_id FROM scored JOIN mcp_unified_search m USING (tool_id)
+        (SELECT tool_id FROM scored JOIN mcp_unified_search_seen m USING (tool_id)
          WHERE m.space_id = %(space)s AND m.skill_ids && %(skill_ids)s::varchar[]
          ORDER BY raw DESC, tool_id LIMIT %(few)s)
 """
@@ -52,7 +52,7 @@ FEW = 10
 
 
 def catalog_version() -> tuple[db.Row, ...]:
-    return tuple(db.fetch(VERSION, timeout=settings.SEARCH_TIMEOUTS["tools"]))
+    return tuple(db.fetch(VERSION, timeout=settings.SEARCH_TIMEOUTS["tools"], any_scope=True))
 
 
 def catalog_keys() -> dict[int, tuple[str, int]]:

@@ -13,7 +13,7 @@ from skills.classifiers import classifier_name
 from skills.models import Skill
 from skills.selectors import skill_ids_resolved
 from skills.services.assignments import tool_assign, tools_reclassify
-from skills.services.curation import skill_change, skill_create, skill_delete
+from skills.services.curation import skill_change, skill_create, skill_delete, skill_id_check
 from skills.services.lineage import skill_merge, skill_rename
 from skills.services.switch import classification_paused
 from skills.tasks import request_classification, request_skill_refresh
@@ -32,6 +32,13 @@ def refreshed(skill: Skill, caller: Caller, status: int = 200) -> HttpResponse:
     return json_response(skill_body(row), status)
 
 
+def mine(skill_id: str, caller: Caller) -> Skill:
+    """A skill that this caller may change."""
+    skill = lists.skill_get(skill_id, caller.tenant_id)
+    caller.require_write(skill.tenant_id, "This skill")
+    return skill
+
+
 class SkillsView(ApiView):
     @extend_schema(**schemas.LIST)
     def get(self, request: Request) -> HttpResponse:
@@ -46,7 +53,9 @@ class SkillsView(ApiView):
         active = values.pop("is_active")
         spec = SkillSpec(**{**values, "keywords": tuple(values["keywords"]), "examples": tuple(values["examples"])})
         caller = caller_of(request)
-        skill = skill_create(spec, tenant_id=caller.tenant_id, active=active)
+        owner = caller.owner_of_new_rows()
+        skill_id_check(spec.id, owner)
+        skill = skill_create(spec, tenant_id=owner, active=active)
         return refreshed(skill, caller, 201)
 
 
@@ -59,15 +68,17 @@ class SkillView(ApiView):
     @extend_schema(**schemas.PUT)
     def put(self, request: Request, skill_id: str) -> HttpResponse:
         caller = caller_of(request)
-        skill = lists.skill_get(skill_id, caller.tenant_id)
+        skill = mine(skill_id, caller)
         return refreshed(skill_change(skill, validated(inputs.SkillPutInput, json_body(request))), caller)
 
     @extend_schema(**schemas.PATCH)
     def patch(self, request: Request, skill_id: str) -> HttpResponse:
         caller = caller_of(request)
-        skill = lists.skill_get(skill_id, caller.tenant_id)
+        skill = mine(skill_id, caller)
         values = validated(inputs.SkillPatchInput, json_body(request))
         new_id = values.pop("id", None)
+        if new_id:
+            skill_id_check(new_id, skill.tenant_id)
         with transaction.atomic():
             skill = skill_change(skill, values)
             if new_id:
@@ -76,7 +87,7 @@ class SkillView(ApiView):
 
     @extend_schema(**schemas.DELETE)
     def delete(self, request: Request, skill_id: str) -> HttpResponse:
-        skill_delete(lists.skill_get(skill_id, caller_of(request).tenant_id))
+        skill_delete(mine(skill_id, caller_of(request)))
         transaction.on_commit(request_skill_refresh)
         return HttpResponse(status=204)
 
@@ -84,9 +95,9 @@ class SkillView(ApiView):
 class SkillMergeView(ApiView):
     @extend_schema(**schemas.MERGE)
     def post(self, request: Request, skill_id: str) -> HttpResponse:
-        tenant = caller_of(request).tenant_id
-        skill = lists.skill_get(skill_id, tenant)
-        into = lists.skill_get(validated(inputs.MergeInput, json_body(request))["into"], tenant)
+        caller = caller_of(request)
+        skill = mine(skill_id, caller)
+        into = mine(validated(inputs.MergeInput, json_body(request))["into"], caller)
         moved = skill_merge(skill, into=into)
         transaction.on_commit(request_skill_refresh)
         return json_response({"into": into.pk, "moved": moved})
@@ -110,7 +121,7 @@ class ClassifyView(ApiView):
         caller = caller_of(request)
         queued = 0
         if values["tool_ids"] is not None:
-            tool_ids = lists.tool_ids_visible(values["tool_ids"], caller.tenant_id)
+            tool_ids = lists.tool_ids_changeable(values["tool_ids"], caller)
             queued = tools_reclassify(tool_ids, force=values["force"])
         transaction.on_commit(lambda: request_classification(caller.name))
         return json_response({"queued": queued, "classifier": classifier_name(), "paused": classification_paused()})
@@ -119,7 +130,9 @@ class ClassifyView(ApiView):
 class ToolSkillsView(ApiView):
     @extend_schema(**schemas.TOOL_SKILLS_PUT)
     def put(self, request: Request, tool_id: int) -> HttpResponse:
-        tool = lists.tool_get(tool_id, caller_of(request).tenant_id)
+        caller = caller_of(request)
+        tool = lists.tool_get(tool_id, caller.tenant_id)
+        caller.require_write(tool.server.tenant_id, "This tool")
         chosen = validated(inputs.ToolSkillsInput, json_body(request))["skills"]
         ids = [skill_ids_resolved([choice["skill_id"]])[0] for choice in chosen]
         choices = [

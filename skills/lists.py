@@ -5,11 +5,8 @@ from django.db.models import Count, Q, QuerySet
 from core.errors import NotFound
 from skills.models import Assignment, Skill, Suggestion
 from skills.selectors import skill_ids_resolved
+from tenants.types import Caller
 from tools_catalog.models import Tool
-
-ACTIVE_TOOLS = Count(
-    "assignments", filter=Q(assignments__tool__is_active=True, assignments__tool__server__is_active=True)
-)
 
 
 def _visible(tenant_id: int | None, path: str = "tenant") -> Q:
@@ -18,7 +15,10 @@ def _visible(tenant_id: int | None, path: str = "tenant") -> Q:
 
 
 def skills_visible(tenant_id: int | None) -> QuerySet[Skill]:
-    return Skill.objects.filter(_visible(tenant_id), deleted_at=None).annotate(tool_count=ACTIVE_TOOLS)
+    active = Q(assignments__tool__is_active=True, assignments__tool__server__is_active=True)
+    theirs = active & _visible(tenant_id, "assignments__tool__server__tenant")
+    counted = Count("assignments", filter=theirs)
+    return Skill.objects.filter(_visible(tenant_id), deleted_at=None).annotate(tool_count=counted)
 
 
 def skill_get(skill_id: str, tenant_id: int | None) -> Skill:
@@ -75,10 +75,12 @@ def tool_get(tool_id: int, tenant_id: int | None) -> Tool:
     return tool
 
 
-def tool_ids_visible(tool_ids: list[int], tenant_id: int | None) -> list[int]:
-    found = set(
-        Tool.objects.filter(_visible(tenant_id, "server__tenant"), pk__in=tool_ids).values_list("pk", flat=True)
+def tool_ids_changeable(tool_ids: list[int], caller: Caller) -> list[int]:
+    found = list(
+        Tool.objects.filter(_visible(caller.tenant_id, "server__tenant"), pk__in=tool_ids).select_related("server")
     )
-    if missing := [pk for pk in tool_ids if pk not in found]:
-        raise NotFound(f"There is no tool with the id {missing[0]}.")
-    return sorted(found)
+    if missing := set(tool_ids) - {tool.pk for tool in found}:
+        raise NotFound(f"There is no tool with the id {min(missing)}.")
+    for tool in found:
+        caller.require_write(tool.server.tenant_id, f"The tool {tool.pk}")
+    return sorted(tool.pk for tool in found)

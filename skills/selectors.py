@@ -1,29 +1,40 @@
 """Stage 1: the skills nearest to a query, from a matrix that each process keeps and checks for changes."""
 
 from dataclasses import dataclass
-from typing import LiteralString
+from typing import Any, LiteralString
 from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
 from django.conf import settings
 
-from core import db
+from core import db, scope
 from core.cached import Cached
+from core.scope import Scope
 from embeddings.types import Vectors
 from skills.types import SkillHit
 from tools_catalog.selectors import DIGITS
 from tools_catalog.types import Space
 
 VERSION: LiteralString = "SELECT version FROM skills_skillindexversion"
+# The count is of tools that this caller can find: a shared skill may hold tools of other tenants too.
 ROWS: LiteralString = """
-    SELECT v.id, v.skill_id, v.name, v.description, v.tool_count, v.tenant_id, v.vector
-    FROM mcp_skills v WHERE v.space_id = %(space)s AND v.is_active ORDER BY v.skill_id
+    SELECT v.id, v.skill_id, v.name, v.description, coalesce(c.tools, 0), v.vector
+    FROM mcp_skills v
+    LEFT JOIN (
+        SELECT skill_id, count(*) AS tools
+        FROM mcp_unified_search_seen, unnest(skill_ids) AS skill_id
+        WHERE space_id = %(space)s AND is_active AND (tenant_id IS NULL OR tenant_id = %(tenant)s)
+        GROUP BY skill_id
+    ) c ON c.skill_id = v.skill_id
+    WHERE v.space_id = %(space)s AND v.is_active AND (v.tenant_id IS NULL OR v.tenant_id = %(tenant)s)
+    ORDER BY v.skill_id
 """
 PROTOTYPES: LiteralString = """
     SELECT p.skill_vector_id, p.vector
     FROM skills_skillprototype p JOIN mcp_skills v ON v.id = p.skill_vector_id
-    WHERE v.space_id = %(space)s AND v.is_active ORDER BY p.skill_vector_id, p.ordinal
+    WHERE v.space_id = %(space)s AND v.is_active AND (v.tenant_id IS NULL OR v.tenant_id = %(tenant)s)
+    ORDER BY p.skill_vector_id, p.ordinal
 """
 ALIASES: LiteralString = "SELECT old_id, skill_id FROM skills_skillalias WHERE old_id = ANY(%(ids)s)"
 
@@ -32,6 +43,8 @@ CAPABILITIES: LiteralString = """
     FROM skills_capability c
     JOIN skills_skill need ON need.id = c.need_id AND need.is_active
     JOIN skills_skill provider ON provider.id = c.provider_id AND provider.is_active
+    WHERE (need.tenant_id IS NULL OR need.tenant_id = %(tenant)s)
+      AND (provider.tenant_id IS NULL OR provider.tenant_id = %(tenant)s)
     ORDER BY c.need_id, c.weight DESC, c.provider_id
 """
 
@@ -42,8 +55,6 @@ class SkillMatrix:
     space_id: int
     skills: list[tuple[str, str, str, int]]
     """id, name, description, tool_count"""
-    tenants: npt.NDArray[np.int64]
-    """0 for a shared skill"""
     vectors: Vectors
     starts: npt.NDArray[np.intp]
     """where each skill's block of vectors begins"""
@@ -59,22 +70,34 @@ def _load_version() -> UUID | None:
 
 
 _version = Cached(_load_version, lambda: settings.SKILL_CACHE_SECONDS)
-_matrix: SkillMatrix | None = None
+_matrices: dict[tuple[int | None, Scope], SkillMatrix] = {}
+TENANTS_KEPT = 32
 
 
-def skill_matrix(space: Space) -> SkillMatrix:
-    global _matrix  # noqa: PLW0603 - one a process; two threads may both load it, and either result is right
+def skill_matrix(space: Space, tenant_id: int | None = None) -> SkillMatrix:
+    """One for each tenant, loaded as that tenant sees it. Two threads may both load one, and either is right."""
     version = _version.get()
-    matrix = _matrix
+    key = (tenant_id, scope.current())
+    matrix = _matrices.get(key)
     if matrix is None or matrix.version != version or matrix.space_id != space.id:
-        _matrix = matrix = _load_matrix(version, space)
+        matrix = _load_matrix(version, space, tenant_id)
+        _keep(_matrices, key, matrix)
     return matrix
 
 
-def _load_matrix(version: UUID | None, space: Space) -> SkillMatrix:
-    rows = db.fetch(ROWS, {"space": space.id}, timeout=_timeout())
-    blocks: dict[int, list[Vectors]] = {row[0]: [row[6].to_numpy()] for row in rows}
-    for skill_vector_id, vector in db.fetch(PROTOTYPES, {"space": space.id}, timeout=_timeout()):
+def _keep(kept: dict[tuple[int | None, Scope], Any], key: tuple[int | None, Scope], value: Any) -> None:
+    """As the newest; those of tenants who have not asked for long are loaded again when they do."""
+    kept.pop(key, None)
+    kept[key] = value
+    for oldest in list(kept)[:-TENANTS_KEPT]:
+        kept.pop(oldest, None)
+
+
+def _load_matrix(version: UUID | None, space: Space, tenant_id: int | None) -> SkillMatrix:
+    params = {"space": space.id, "tenant": tenant_id}
+    rows = db.fetch(ROWS, params, timeout=_timeout())
+    blocks: dict[int, list[Vectors]] = {row[0]: [row[5].to_numpy()] for row in rows}
+    for skill_vector_id, vector in db.fetch(PROTOTYPES, params, timeout=_timeout()):
         if skill_vector_id in blocks:
             blocks[skill_vector_id].append(vector.to_numpy())
     sizes = [len(block) for block in blocks.values()]
@@ -83,7 +106,6 @@ def _load_matrix(version: UUID | None, space: Space) -> SkillMatrix:
         version=version,
         space_id=space.id,
         skills=[row[1:5] for row in rows],
-        tenants=np.array([row[5] or 0 for row in rows], dtype=np.int64),
         vectors=np.array(stacked, dtype=np.float32).reshape(len(stacked), space.dim),
         starts=np.cumsum([0, *sizes[:-1]], dtype=np.intp) if sizes else np.empty(0, dtype=np.intp),
     )
@@ -93,15 +115,14 @@ def skills_nearest(
     query: Vectors, *, space: Space, tenant_id: int | None, threshold: float, limit: int
 ) -> tuple[list[SkillHit], int]:
     """The best skills by their nearest prototype, and how many skills there are to choose from."""
-    matrix = skill_matrix(space)
+    matrix = skill_matrix(space, tenant_id)
     if not matrix.skills:
         return [], 0
     best = np.maximum.reduceat(matrix.vectors @ query, matrix.starts)
-    visible = (matrix.tenants == 0) | (matrix.tenants == (tenant_id or 0))
-    scores = np.where(visible, np.clip(np.round(best.astype(np.float64), DIGITS), 0, 1), -1.0)
-    order = np.argsort(-np.where(visible, best, -2.0), kind="stable")[:limit]
+    scores = np.clip(np.round(best.astype(np.float64), DIGITS), 0, 1)
+    order = np.argsort(-best, kind="stable")[:limit]
     hits = [_hit(matrix.skills[i], float(scores[i])) for i in order if scores[i] >= threshold]
-    return hits, int(visible.sum())
+    return hits, len(matrix.skills)
 
 
 def _hit(skill: tuple[str, str, str, int], score: float) -> SkillHit:
@@ -109,24 +130,26 @@ def _hit(skill: tuple[str, str, str, int], score: float) -> SkillHit:
     return SkillHit(skill_id, name, description, score, tool_count)
 
 
-_capabilities: tuple[UUID | None, dict[str, list[tuple[str, float]]]] | None = None
+Capabilities = dict[str, list[tuple[str, float]]]
+_capabilities: dict[tuple[int | None, Scope], tuple[UUID | None, Capabilities]] = {}
 
 
-def capabilities() -> dict[str, list[tuple[str, float]]]:
-    """For each skill that may be asked for: the skills whose tools serve it too, and how well."""
-    global _capabilities  # noqa: PLW0603 - as for the matrix
+def capabilities(tenant_id: int | None = None) -> Capabilities:
+    """For each skill that may be asked for: the skills whose tools serve it too, and how well. Kept like matrices."""
     version = _version.get()
-    kept = _capabilities
+    key = (tenant_id, scope.current())
+    kept = _capabilities.get(key)
     if kept is None or kept[0] != version:
-        serves: dict[str, list[tuple[str, float]]] = {}
-        for need_id, provider_id, weight in db.fetch(CAPABILITIES, timeout=_timeout()):
+        serves: Capabilities = {}
+        for need_id, provider_id, weight in db.fetch(CAPABILITIES, {"tenant": tenant_id}, timeout=_timeout()):
             serves.setdefault(need_id, []).append((provider_id, weight))
-        _capabilities = kept = (version, serves)
+        kept = (version, serves)
+        _keep(_capabilities, key, kept)
     return kept[1]
 
 
-def skill_names(space: Space) -> dict[str, str]:
-    return {skill[0]: skill[1] for skill in skill_matrix(space).skills}
+def skill_names(space: Space, tenant_id: int | None = None) -> dict[str, str]:
+    return {skill[0]: skill[1] for skill in skill_matrix(space, tenant_id).skills}
 
 
 def skill_ids_resolved(skill_ids: list[str]) -> list[str]:

@@ -15,6 +15,7 @@ from skills import serializers as inputs
 from skills.api import page, refreshed
 from skills.bodies import preview_body, suggestion_body
 from skills.models import Suggestion
+from skills.services.curation import skill_id_check
 from skills.services.preview import suggestion_preview
 from skills.services.suggestions import suggestion_approve, suggestion_merge, suggestion_reject, suggestion_spec
 from skills.services.undo import suggestion_undo
@@ -34,7 +35,10 @@ class SuggestionView(ApiView):
     """What all decisions have in common: who asks, and about which suggestion."""
 
     def suggestion(self, request: Request, suggestion_id: int) -> Suggestion:
-        return lists.suggestion_get(suggestion_id, caller_of(request).tenant_id)
+        caller = caller_of(request)
+        found = lists.suggestion_get(suggestion_id, caller.tenant_id)
+        caller.require_write(found.tenant_id, "This suggestion")
+        return found
 
 
 class PreviewView(SuggestionView):
@@ -57,6 +61,8 @@ class ApproveView(SuggestionView):
             if name in edits:
                 edits[name] = tuple(edits[name])
         caller = caller_of(request)
+        if "id" in edits:
+            skill_id_check(edits["id"], suggestion.tenant_id)
         skill = suggestion_approve(suggestion, by=caller.name, spec=replace(suggestion_spec(suggestion), **edits))
         transaction.on_commit(lambda: request_classification(caller.name))
         return refreshed(skill, caller)

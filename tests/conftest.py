@@ -7,6 +7,7 @@ import pytest
 from pytest_django.live_server_helper import LiveServer
 
 from core import db
+from tenants.services.keys import key_create
 from tests.world import make_world
 from tools_catalog.models import Tool
 
@@ -39,14 +40,17 @@ class Api:
         return response.json()
 
 
-def http_client(url: str) -> httpx2.Client:
-    return httpx2.Client(base_url=url, timeout=30)
-
-
 @pytest.fixture
 def api(live_server: LiveServer) -> Iterator[Api]:
-    with http_client(live_server.url) as http:
+    """An administrator's: what it creates is shared."""
+    _, key = key_create(name="tests", is_admin=True)
+    with http_client(live_server.url, key) as http:
         yield Api(http)
+
+
+def http_client(url: str, key: str = "") -> httpx2.Client:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return httpx2.Client(base_url=url, timeout=30, headers=headers)
 
 
 @pytest.fixture

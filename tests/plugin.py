@@ -19,6 +19,7 @@ def _set_up() -> None:
     root = Path(tempfile.mkdtemp(prefix="toolscript-test-"))
     os.environ |= {MARK: str(root), "TOOLSCRIPT_DATA_DIR": str(root), "TOOLSCRIPT_SKILL_CACHE_SECONDS": "0"}
     os.environ["TOOLSCRIPT_SEARCH_NO_CACHE"] = "true"  # a test must not find what another one embedded
+    os.environ["TOOLSCRIPT_ANONYMOUS_PER_MINUTE"] = "0"  # hundreds of tests ask from one address
     os.environ["TOOLSCRIPT_CONFIG"] = str(root / "no-servers.json")  # and not what the developer has at home
     postgres = EmbeddedPostgres(root, throwaway=True)
     postgres.start()

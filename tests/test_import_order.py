@@ -24,7 +24,7 @@ LEVEL = {package: len(FLOORS) - i for i, floor in enumerate(FLOORS) for package 
 # Inside an app, from the entry points down.
 LAYERS = [
     ["urls", "admin", "templatetags", "management"],
-    ["admin_schedule", "admin_servers", "admin_tools"],
+    ["admin_schedule", "admin_servers", "admin_syncs", "admin_tools"],
     ["admin_base"],
     ["api", "api_client_types", "api_gateway", "api_import", "suggestions_api"],
     ["tasks", "schemas", "serializers", "fields", "reports"],

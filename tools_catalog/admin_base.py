@@ -7,16 +7,16 @@ from django.contrib import admin
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html
-from unfold.admin import ModelAdmin
+from django.utils.html import format_html, format_html_join
 
+from tenants.admin import TenantRows
 from tools_catalog.inspection import shown
-from tools_catalog.models import Server
+from tools_catalog.models import Server, SyncRun
 from tools_catalog.services.review import server_accept
 from tools_catalog.tasks import request_refresh
 
 
-class PublishedAdmin(ModelAdmin):
+class PublishedAdmin(TenantRows):
     """What servers publish is seen here and switched on or off, but not edited: it is theirs."""
 
     actions: tuple[str, ...] = ("switch_on", "switch_off")
@@ -67,3 +67,24 @@ class AcceptServers:
 def as_json(value: Any) -> str:
     text = "none" if value is None else shown(json.dumps(value, indent=2, ensure_ascii=False))
     return format_html("<pre class='whitespace-pre-wrap'>{}</pre>", text)
+
+
+def counts_of(run: SyncRun) -> str:
+    names = ("seen", "created", "changed", "unchanged", "missing", "returned", "refused")
+    return ", ".join(f"{getattr(run, name)} {name}" for name in names if getattr(run, name))
+
+
+def refusals_table(run: SyncRun) -> str:
+    rows = [(r["type"], r["name"] or "(no name)", r["reason"]) for r in run.refusals]
+    return format_html_join("", "<div>{} <b>{}</b>: {}</div>", rows) or "none"
+
+
+class ReadOnly:
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False

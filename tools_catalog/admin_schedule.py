@@ -9,8 +9,9 @@ from django_celery_beat.models import (
     PeriodicTask,
     SolarSchedule,
 )
-from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from tenants.admin import ForTheWholeService
 
 for model in (PeriodicTask, IntervalSchedule, CrontabSchedule, ClockedSchedule, SolarSchedule):
     admin.site.unregister(model)
@@ -28,25 +29,25 @@ class PeriodicTaskForm(theirs.PeriodicTaskForm):
 
 
 @admin.register(PeriodicTask)
-class PeriodicTaskAdmin(theirs.PeriodicTaskAdmin, ModelAdmin):
+class PeriodicTaskAdmin(theirs.PeriodicTaskAdmin, ForTheWholeService):
     form = PeriodicTaskForm
 
 
 @admin.register(IntervalSchedule)
-class IntervalScheduleAdmin(ModelAdmin):
+class IntervalScheduleAdmin(ForTheWholeService):
     pass
 
 
 @admin.register(CrontabSchedule)
-class CrontabScheduleAdmin(theirs.CrontabScheduleAdmin, ModelAdmin):
+class CrontabScheduleAdmin(theirs.CrontabScheduleAdmin, ForTheWholeService):
     pass
 
 
 @admin.register(ClockedSchedule)
-class ClockedScheduleAdmin(theirs.ClockedScheduleAdmin, ModelAdmin):
+class ClockedScheduleAdmin(theirs.ClockedScheduleAdmin, ForTheWholeService):
     pass
 
 
 @admin.register(SolarSchedule)
-class SolarScheduleAdmin(ModelAdmin):
+class SolarScheduleAdmin(ForTheWholeService):
     pass

@@ -1,4 +1,4 @@
-"""Servers, their syncs and the files they come from."""
+"""Servers: how they are reached, and how their syncs went."""
 
 from datetime import datetime
 from typing import Any
@@ -12,13 +12,13 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.timesince import timesince
-from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from core.errors import ToolscriptError
-from tools_catalog.admin_base import AcceptServers
-from tools_catalog.models import ConfigFile, Server, SyncRun
+from tenants.admin import TenantRows, is_of_a_tenant
+from tools_catalog.admin_base import AcceptServers, counts_of, refusals_table
+from tools_catalog.models import Server, SyncRun
 from tools_catalog.services.catalog import server_set_active
 from tools_catalog.services.configuration import configuration_apply
 from tools_catalog.services.servers import server_check, server_define
@@ -37,7 +37,6 @@ STATES = {
     "imported": "info",
     "held": "warning",
 }
-RUN_STATES = {"done": "success", "failed": "danger", "interrupted": "warning", "running": "info"}
 
 
 class Lines(forms.Field):
@@ -100,7 +99,7 @@ def may_run_commands(request: HttpRequest) -> bool:
 
 
 @admin.register(Server)
-class ServerAdmin(AcceptServers, ModelAdmin):
+class ServerAdmin(AcceptServers, TenantRows):
     form = ServerForm
     actions = ("sync_now", "switch_on", "switch_off", "accept_servers")
     actions_list = ("sync_all", "read_configuration")
@@ -126,6 +125,8 @@ class ServerAdmin(AcceptServers, ModelAdmin):
         named = ("name", "title", "description", "tenant")
         origin = ("is_active", "source", "config_path") if obj else ()
         sections = [(None, (*named, *origin)), ("Connection", CONNECTION), ("What is taken in", CHOICE)]
+        if is_of_a_tenant() and obj is not None and obj.tenant_id is None:
+            del sections[1]  # how a shared server is reached is for those who run it
         return [(title, {"fields": fields}) for title, fields in [*sections, *([("Sync", SYNC)] if obj else [])]]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
@@ -136,11 +137,20 @@ class ServerAdmin(AcceptServers, ModelAdmin):
         hidden = CONNECTION if obj.transport == "stdio" and not may_run_commands(request) else ()
         return (*self.always_readonly, "name", "tenant", *hidden)
 
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Staff of a tenant switch and sync its servers; what this machine connects to, others decide."""
+        return bool(super().has_add_permission(request)) and not is_of_a_tenant()
+
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_change_permission(request) and (obj is None or obj.source != Server.Source.FILE)
+        editable = obj is None or obj.source != Server.Source.FILE
+        return super().has_change_permission(request, obj) and editable and not is_of_a_tenant()
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_delete_permission(request) and obj is not None and obj.source != Server.Source.FILE
+        deletable = obj is not None and obj.source != Server.Source.FILE
+        return super().has_delete_permission(request, obj) and deletable and not is_of_a_tenant()
+
+    def has_configure_permission(self, request: HttpRequest) -> bool:
+        return self.has_switch_permission(request) and not is_of_a_tenant()
 
     def has_switch_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm("tools_catalog.change_server"))
@@ -160,10 +170,10 @@ class ServerAdmin(AcceptServers, ModelAdmin):
 
     @action(description="Sync all now", icon="sync", permissions=["switch"])  # type: ignore[untyped-decorator]
     def sync_all(self, request: HttpRequest) -> HttpResponse:
-        self.sync_now(request, Server.objects.exclude(transport=""))
+        self.sync_now(request, self.changeable(Server.objects.exclude(transport="")))
         return HttpResponseRedirect(reverse("admin:tools_catalog_syncrun_changelist"))
 
-    @action(description="Read configuration files", permissions=["switch"])  # type: ignore[untyped-decorator]
+    @action(description="Read configuration files", permissions=["configure"])  # type: ignore[untyped-decorator]
     def read_configuration(self, request: HttpRequest) -> HttpResponse:
         try:
             report = configuration_apply(trigger=SyncRun.Trigger.MANUAL)
@@ -267,83 +277,3 @@ def state_of(server: Server) -> str:
     if server.is_stale:
         return "stale" if server.synced_at else "failing"
     return "up to date" if server.synced_at else "never synced"
-
-
-def counts_of(run: SyncRun) -> str:
-    names = ("seen", "created", "changed", "unchanged", "missing", "returned", "refused")
-    return ", ".join(f"{getattr(run, name)} {name}" for name in names if getattr(run, name))
-
-
-def refusals_table(run: SyncRun) -> str:
-    rows = [(r["type"], r["name"] or "(no name)", r["reason"]) for r in run.refusals]
-    return format_html_join("", "<div>{} <b>{}</b>: {}</div>", rows) or "none"
-
-
-class ReadOnlyAdmin(ModelAdmin):
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-
-@admin.register(SyncRun)
-class SyncRunAdmin(ReadOnlyAdmin):
-    list_display = ("started", "server_name", "progress", "trigger", "duration", "counts", "problem")
-    list_filter = ("state", "trigger", "server")
-    list_select_related = ("server",)
-    search_fields = ("server__name", "error")
-    fields = (
-        "server",
-        "trigger",
-        "progress",
-        "started_at",
-        "finished_at",
-        "duration",
-        "counts",
-        "refusal_list",
-        "error",
-    )
-
-    class Media:
-        js = ("follow_syncs.js",)
-
-    @admin.display(description="Started", ordering="id")
-    def started(self, run: SyncRun) -> str:
-        return f"{run.started_at:%Y-%m-%d %H:%M:%S}"
-
-    @admin.display(description="Server", ordering="server__name")
-    def server_name(self, run: SyncRun) -> str:
-        return run.server.name
-
-    @display(description="State", label=RUN_STATES)  # type: ignore[untyped-decorator]
-    def progress(self, run: SyncRun) -> tuple[str, str]:
-        return run.state, f"{run.state}: {run.stage}" if run.stage else run.state
-
-    @admin.display(description="Duration")
-    def duration(self, run: SyncRun) -> str:
-        return f"{(run.finished_at - run.started_at).total_seconds():.1f} s" if run.finished_at else "…"
-
-    @admin.display(description="Items")
-    def counts(self, run: SyncRun) -> str:
-        return counts_of(run)
-
-    @admin.display(description="Problem")
-    def problem(self, run: SyncRun) -> str:
-        return run.error[:100]
-
-    @admin.display(description="Kept out")
-    def refusal_list(self, run: SyncRun) -> str:
-        return refusals_table(run)
-
-
-@admin.register(ConfigFile)
-class ConfigFileAdmin(ReadOnlyAdmin):
-    list_display = ("path", "exists", "servers", "read_at", "problem")
-
-    @admin.display(description="Problem: nothing was taken over")
-    def problem(self, file: ConfigFile) -> str:
-        return file.error

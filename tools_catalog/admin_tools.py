@@ -11,10 +11,11 @@ from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.html import format_html
-from unfold.admin import ModelAdmin, TabularInline
+from unfold.admin import TabularInline
 from unfold.decorators import display
 
 from core.errors import ToolscriptError
+from tenants.admin import TenantRows
 from tools_catalog.admin_base import PublishedAdmin, as_json
 from tools_catalog.comparison import FIELDS, compare
 from tools_catalog.inspection import inspect_definition, shown
@@ -101,6 +102,7 @@ class DefinitionInline(ReadOnlyInline):
 
 @admin.register(Tool)
 class ToolAdmin(PublishedAdmin):
+    tenant_path = "server__tenant"
     list_display = ("name", "server", "type", "skills", "shown_state", "updated_at")
     list_filter = (StateFilter, SkillFilter, "type", "server")
     search_fields = ("name", "description", "server__name")
@@ -217,7 +219,7 @@ def fields_of(definition: ToolDefinition | None) -> dict[str, Any]:
 
 
 @admin.register(ToolCall)
-class ToolCallAdmin(ModelAdmin):
+class ToolCallAdmin(TenantRows):
     """A record is looked at, not edited."""
 
     list_display = ("started_at", "target", "caller", "shown_outcome", "error_code", "took", "tenant")

@@ -52,7 +52,7 @@ class ImportView(ApiView):
         body = json_body(request)
         if isinstance(body, dict):
             refuse_unknown(body, BODY["properties"])
-        report = published_import(body, tenant_id=caller_of(request).tenant_id)
+        report = published_import(body, tenant_id=caller_of(request).owner_of_new_rows())
         if report.wrote:
             transaction.on_commit(request_refresh)
         refused = [asdict(refusal) for refusal in report.refusals]

@@ -256,6 +256,8 @@ class ToolEmbedding(models.Model):
 class ToolVector(models.Model):
     """The index of tools: narrow, so that a vector stays in its row. Can be thrown away and rebuilt."""
 
+    seen_through = "mcp_unified_search_seen"
+
     tool = models.ForeignKey(Tool, models.CASCADE, related_name="vectors")
     space = models.ForeignKey(EmbeddingSpace, models.CASCADE)
     server_id = models.BigIntegerField()
@@ -314,6 +316,8 @@ class ToolDefinition(models.Model):
 
 class ToolCall(models.Model):
     """One call through the gateway. Written before the call is sent, so that a crash leaves a trace of it."""
+
+    without_tenant = "hidden"
 
     class Outcome(models.TextChoices):
         RUNNING = "running", "running, or cut off"

@@ -24,7 +24,7 @@ NEAREST: LiteralString = """
         SELECT tool_id, raw
         FROM (
             SELECT tool_id, -(vector <#> %(query)s) AS raw
-            FROM mcp_unified_search
+            FROM mcp_unified_search_seen
             WHERE space_id = %(space)s AND is_active AND (tenant_id IS NULL OR tenant_id = %(tenant)s) {filters}
             OFFSET 0
         ) scored
@@ -35,7 +35,7 @@ NEAREST: LiteralString = """
     SELECT t.id, t.type, t.name, s.name, t.description, best.raw,
            v.skill_ids, v.primary_skill_id, (SELECT count(*) FROM passed)
     FROM best
-    JOIN mcp_unified_search v ON v.space_id = %(space)s AND v.tool_id = best.tool_id
+    JOIN mcp_unified_search_seen v ON v.space_id = %(space)s AND v.tool_id = best.tool_id
     JOIN tools_catalog_tool t ON t.id = best.tool_id
     JOIN tools_catalog_server s ON s.id = t.server_id
     ORDER BY best.raw DESC, best.tool_id

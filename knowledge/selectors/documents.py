@@ -24,7 +24,7 @@ NEAREST: LiteralString = """
         SELECT DISTINCT ON (source_id) source_id, chunk_id, raw
         FROM (
             SELECT v.source_id, v.chunk_id, -(v.vector <#> %(query)s) AS raw
-            FROM docs JOIN knowledge_knowledgevector v ON v.source_id = docs.id
+            FROM docs JOIN knowledge_vector_seen v ON v.source_id = docs.id
             WHERE v.space_id = %(space)s AND v.chunk_id IS NOT NULL
             OFFSET 0
         ) scored

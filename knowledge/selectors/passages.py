@@ -15,7 +15,7 @@ NEAREST: LiteralString = """
         SELECT chunk_id, extraction_id, raw
         FROM (
             SELECT v.id, v.chunk_id, v.extraction_id, -(v.vector <#> %(query)s) AS raw
-            FROM knowledge_knowledgevector v
+            FROM knowledge_vector_seen v
             WHERE v.space_id = %(space)s AND (v.tenant_id IS NULL OR v.tenant_id = %(tenant)s) {filters}
             OFFSET 0
         ) scored

@@ -18,7 +18,7 @@ from knowledge.models import Chunk, Extraction, Source
 from knowledge.services.extractions import extraction_create
 from llm import registry
 from llm.errors import ModelFailed
-from llm.types import ChatModel, ChatOptions
+from llm.types import ChatModel
 
 log = structlog.get_logger("toolscript.knowledge")
 BATCH = 6
@@ -42,10 +42,9 @@ class ExtractReport:
 
 
 def chat_model() -> ChatModel:
-    name = getattr(settings, "CHAT_MODEL", "")
-    if not name:
+    if not settings.CHAT_MODEL:
         raise Conflict("There is no language model: extractions can be added by API, or with a model configured.")
-    return registry.load(name, getattr(settings, "CHAT_OPTIONS", ChatOptions()))
+    return registry.load(settings.CHAT_MODEL, settings.CHAT_OPTIONS)
 
 
 def source_extract(source: Source, advance: Callable[[int], None] = lambda count: None) -> ExtractReport:

@@ -10,7 +10,7 @@ import time
 import structlog
 from django.conf import settings
 
-from core import db
+from core import db, scope
 from core.cached import Cached
 from core.errors import NotReady, ToolscriptError
 from search import selectors
@@ -65,8 +65,9 @@ class Store:
     def _run(self, done: threading.Event) -> None:
         started = time.monotonic()
         try:
-            version = selectors.catalog_version()
-            index = _caught_up(self._kept[1] if self._kept else None)
+            with scope.scoped(scope.ALL):  # one index for all tenants; searches in it are limited to the caller's
+                version = selectors.catalog_version()
+                index = _caught_up(self._kept[1] if self._kept else None)
             self._kept, self._right_at, self._problem = (version, index), started, None
             elapsed = round((time.monotonic() - started) * 1000, 1)
             log.info("lexical.built", tools=len(index.entries), words=len(index.vocabulary), elapsed_ms=elapsed)

@@ -123,7 +123,7 @@ def _by_both(run: SearchRun, alpha: float) -> tuple[list[GatewayHit], dict[str, 
     skills, _ = match_skills(run)
     keywords = find_keywords(run.request, run.deadline, run.timings_ms)
     matched = {skill.id: skill.score for skill in skills}
-    side = _Side(keywords, alpha if keywords else 1.0, matched, _serving(skills))
+    side = _Side(keywords, alpha if keywords else 1.0, matched, _serving(skills, run.request.tenant_id))
     found, _, problem = find_candidates(run, keywords.best if keywords else [], list(side.serving))
     if problem is not None:
         raise NotReady("The search is not ready: the database did not answer in time. Try again shortly.")
@@ -131,11 +131,11 @@ def _by_both(run: SearchRun, alpha: float) -> tuple[list[GatewayHit], dict[str, 
         for skill_id in tool.skill_ids:
             side.nearest[skill_id] = max(side.nearest.get(skill_id, 0.0), similarity or 0.0)
     hits = [_hit(tool, similarity, side) for tool, similarity in found]
-    return hits, skill_names(run.space), None if keywords else "lexical"
+    return hits, skill_names(run.space, run.request.tenant_id), None if keywords else "lexical"
 
 
-def _serving(skills: list[SkillHit]) -> dict[str, tuple[float, str]]:
-    relations = capabilities()
+def _serving(skills: list[SkillHit], tenant_id: int | None) -> dict[str, tuple[float, str]]:
+    relations = capabilities(tenant_id)
     serving: dict[str, tuple[float, str]] = {}
     for skill in skills:
         for provider, weight in relations.get(skill.id, ()):

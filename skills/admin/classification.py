@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from unfold.admin import ModelAdmin
 
 from skills.admin.desk import changing, is_partial, page, see_other, told, viewing
 from skills.models import ClassificationRun
@@ -18,6 +17,7 @@ from skills.reports.pipeline import pipeline, tools_failed
 from skills.services.propose_runs import propose_start
 from skills.services.switch import classification_pause, classification_resume, classification_retry
 from skills.tasks import request_classification, request_propose
+from tenants.admin import ForTheWholeService, is_of_a_tenant
 
 RUNS = 25
 FAILED = 25
@@ -25,7 +25,7 @@ PROPOSES = "skills.change_suggestion"
 
 
 @admin.register(ClassificationRun)
-class ClassificationRunAdmin(ModelAdmin):
+class ClassificationRunAdmin(ForTheWholeService):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
@@ -86,7 +86,7 @@ class ClassificationRunAdmin(ModelAdmin):
         return self.back(request)
 
     def propose(self, request: HttpRequest) -> HttpResponse:
-        if request.method != "POST" or not request.user.has_perm(PROPOSES):
+        if request.method != "POST" or is_of_a_tenant() or not request.user.has_perm(PROPOSES):
             raise PermissionDenied
         with told(request):
             run = propose_start(by=request.user.get_username(), everything="everything" in request.POST)

@@ -9,10 +9,12 @@ from django.http import HttpRequest, QueryDict
 from core.errors import NotFound, ToolscriptError, ValidationFailed
 from skills.admin.desk import explained
 from skills.models import Skill, Suggestion
+from skills.services.curation import skill_id_check
 from skills.services.suggestions import suggestion_approve, suggestion_merge, suggestion_reject
 from skills.services.undo import decision_last, suggestion_undo
 from skills.tasks import request_classification, request_skill_refresh
 from skills.types import SkillSpec
+from tenants.admin import require_own
 
 NEEDS = {"approve": "skills.add_skill"}
 """What a decision needs beside the right to change suggestions: an approval makes a skill."""
@@ -21,6 +23,7 @@ NEEDS = {"approve": "skills.add_skill"}
 def decide(request: HttpRequest, suggestion: Suggestion, action: str) -> str:
     if action not in ACTIONS:
         raise ValidationFailed(f"There is no decision {action[:20]!r}.")
+    require_own(suggestion.tenant_id, suggestion.name)
     sentence = ACTIONS[action](suggestion, request.POST, request.user.get_username())
     follow_up(request)
     return sentence
@@ -34,7 +37,10 @@ def follow_up(request: HttpRequest) -> None:
 
 
 def approve(suggestion: Suggestion, given: QueryDict, by: str) -> str:
-    skill = suggestion_approve(suggestion, by=by, spec=edited_spec(given))
+    spec = edited_spec(given)
+    if spec is not None:
+        skill_id_check(spec.id, suggestion.tenant_id)
+    skill = suggestion_approve(suggestion, by=by, spec=spec)
     return f"{skill.name} is a skill now, with {skill.assignments.count()} tools."
 
 
@@ -96,6 +102,7 @@ def undo_last(request: HttpRequest, ids: Sequence[int]) -> int | None:
     undone: list[Suggestion] = []
     for suggestion in suggestions:
         try:
+            require_own(suggestion.tenant_id, suggestion.name)
             suggestion_undo(suggestion, by=request.user.get_username())
             undone.append(suggestion)
         except ToolscriptError as exc:

@@ -12,9 +12,11 @@ from skills.admin.decisions import target_of
 from skills.admin.desk import View, explained, logged, page, see_other, told
 from skills.models import Skill
 from skills.reports.merging import merge_preview
+from skills.services.curation import skill_id_check
 from skills.services.lineage import skill_merge, skill_rename
 from skills.services.revival import skill_restore
 from skills.tasks import request_skill_refresh
+from tenants.admin import require_own
 
 
 def merge_for(admin: ModelAdmin) -> View:
@@ -23,6 +25,8 @@ def merge_for(admin: ModelAdmin) -> View:
         skill = get_object_or_404(Skill, pk=pk)
         try:
             into = target_of(request.POST)
+            for changed in (skill, into):
+                require_own(changed.tenant_id, changed.name)
             if "confirmed" not in request.POST:
                 preview = merge_preview(skill, into)
                 context = {"skill": skill, "into": into, "preview": preview}
@@ -41,8 +45,11 @@ def merge_for(admin: ModelAdmin) -> View:
 
 def rename(request: HttpRequest, pk: str) -> HttpResponse:
     skill = get_object_or_404(Skill, pk=pk)
+    new_id = request.POST.get("new_id", "").strip()
     with told(request):
-        skill = skill_rename(skill, new_id=request.POST.get("new_id", "").strip())
+        require_own(skill.tenant_id, skill.name)
+        skill_id_check(new_id, skill.tenant_id)
+        skill = skill_rename(skill, new_id=new_id)
         logged(request, skill, f"Its id was {pk} before.")
         transaction.on_commit(request_skill_refresh)
         messages.success(request, f"The id is {skill.pk} now; {pk} keeps leading here.")
@@ -50,8 +57,10 @@ def rename(request: HttpRequest, pk: str) -> HttpResponse:
 
 
 def restore(request: HttpRequest, pk: str) -> HttpResponse:
+    skill = get_object_or_404(Skill, pk=pk)
     with told(request):
-        skill = skill_restore(get_object_or_404(Skill, pk=pk))
+        require_own(skill.tenant_id, skill.name)
+        skill = skill_restore(skill)
         logged(request, skill, "Restored.")
         transaction.on_commit(request_skill_refresh)
         messages.success(request, f"{skill.name} is back.")

@@ -14,6 +14,8 @@ from core.errors import ToolscriptError, ValidationFailed
 from skills.admin.desk import explained, is_partial, logged, see_other
 from skills.services.filing import Move, tool_move, tool_move_undo
 from skills.tasks import request_skill_refresh
+from tenants.admin import require_own
+from tools_catalog.models import Tool
 
 SALT = "desk.move"
 
@@ -22,6 +24,7 @@ def move(request: HttpRequest) -> HttpResponse:
     """Files a tool under another skill, as a person's decision."""
     source, target = request.POST.get("source") or None, request.POST.get("target", "").strip()
     try:
+        _require_own(_number(request))
         done = tool_move(_number(request), source=source, target=target)
     except ToolscriptError as exc:
         return _answer(request, error=explained(exc))
@@ -34,6 +37,7 @@ def move(request: HttpRequest) -> HttpResponse:
 def undo(request: HttpRequest) -> HttpResponse:
     try:
         tool_id, target, before = signing.loads(request.POST.get("token", ""), salt=SALT, max_age=86_400)
+        _require_own(tool_id)
         tool = tool_move_undo(tool_id, target=target, before=[tuple(row) for row in before])
     except signing.BadSignature:
         return _answer(request, error="This can no longer be taken back.")
@@ -42,6 +46,12 @@ def undo(request: HttpRequest) -> HttpResponse:
     logged(request, tool, "Filed as before: the last move was taken back.")
     transaction.on_commit(request_skill_refresh)
     return _answer(request, text=f"{tool.name} is filed as before.")
+
+
+def _require_own(tool_id: int) -> None:
+    tool = Tool.objects.select_related("server").filter(pk=tool_id).first()
+    if tool is not None:
+        require_own(tool.server.tenant_id, tool.name)
 
 
 def _token(done: Move) -> str:

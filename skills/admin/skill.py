@@ -8,17 +8,19 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
-from unfold.admin import ModelAdmin
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminTextareaWidget
 
+from core import scope
+from core.errors import ValidationFailed
 from skills.admin import coverage, lineage, moves
 from skills.admin.desk import changing, viewing
 from skills.models import Skill
 from skills.reports.filing import WEAK, skill_filing
 from skills.reports.health import skill_health
-from skills.services.curation import skill_delete, skill_save, skill_set_active
+from skills.services.curation import skill_delete, skill_id_check, skill_save, skill_set_active
 from skills.tasks import request_skill_refresh
+from tenants.admin import TenantRows
 
 TOOLS_PER_PAGE = 25
 STATES = {"active": "Active", "off": "Switched off", "deleted": "Deleted"}
@@ -60,6 +62,16 @@ class SkillForm(forms.ModelForm):  # type: ignore[type-arg]  # Django itself tak
         help_text="Requests that belong here, one a line, 10 at most.",
     )
 
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if self.instance._state.adding and "id" in cleaned:
+            owner = cleaned.get("tenant")
+            try:
+                skill_id_check(cleaned["id"], owner.pk if owner else scope.current().tenant_id)
+            except ValidationFailed as exc:
+                self.add_error("id", exc.details["fields"]["id"])
+        return cleaned
+
     def clean_keywords(self) -> list[str]:
         return [word.strip() for word in self.cleaned_data["keywords"] if word.strip()]
 
@@ -74,7 +86,7 @@ def state_of(skill: Skill) -> str:
 
 
 @admin.register(Skill)
-class SkillAdmin(ModelAdmin):
+class SkillAdmin(TenantRows):
     form = SkillForm
     list_display = ("name", "id", "parent_domain", "tool_count", "weak_count", "state", "updated_at")
     list_filter = (StateFilter, "parent_domain", "tenant")
@@ -141,6 +153,7 @@ class SkillAdmin(ModelAdmin):
         }
 
     def save_model(self, request: HttpRequest, obj: Skill, form: Any, change: bool) -> None:
+        self.own(obj, change=change)
         skill_save(obj, new=not change)
         transaction.on_commit(request_skill_refresh)
 

@@ -9,7 +9,6 @@ from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import URLPattern, path, reverse
-from unfold.admin import ModelAdmin
 
 from core.errors import ToolscriptError
 from skills.admin import bulk
@@ -18,6 +17,7 @@ from skills.admin.desk import changing, explained, is_partial, page, see_other, 
 from skills.models import Skill, Suggestion, SuggestionDecision
 from skills.reports.queue import counts_by_status, queue_rows, review, skills_for, suggestions_queue
 from skills.services.undo import decision_last
+from tenants.admin import TenantRows
 
 PER_PAGE = 40
 HISTORY_PER_PAGE = 50
@@ -25,7 +25,7 @@ REASONS = ("Too narrow", "Too broad", "Same as an existing skill", "Not a skill"
 
 
 @admin.register(Suggestion)
-class SuggestionAdmin(ModelAdmin):
+class SuggestionAdmin(TenantRows):
     search_fields = ("name", "description")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -108,7 +108,7 @@ class SuggestionAdmin(ModelAdmin):
 
     def review(self, request: HttpRequest, pk: int, **context: Any) -> HttpResponse:
         """One suggestion: as a page, or for a script as the pane beside the list, or as the preview of a merge."""
-        suggestion = get_object_or_404(Suggestion.objects.select_related("skill", "tenant"), pk=pk)
+        suggestion = get_object_or_404(self.get_queryset(request).select_related("skill", "tenant"), pk=pk)
         context |= {**self.review_context(request, suggestion), **self.filters(request), "chosen": suggestion}
         if is_partial(request):
             part = "desk/merge_preview.html" if "into" in request.GET else "desk/review.html"
@@ -116,7 +116,7 @@ class SuggestionAdmin(ModelAdmin):
         return page(self, request, "desk/review_page.html", suggestion.name, **context)
 
     def decide(self, request: HttpRequest, pk: int, action: str) -> HttpResponse:
-        suggestion = get_object_or_404(Suggestion, pk=pk)
+        suggestion = get_object_or_404(self.get_queryset(request), pk=pk)
         place = [s.pk for s in self.found(request).object_list]
         if NEEDS.get(action) and not request.user.has_perm(NEEDS[action]):
             raise PermissionDenied

@@ -21,6 +21,8 @@ TIMEOUT = 20.0
 DESCRIPTION = 140
 NEAREST = 5
 DIGITS = 4
+KEPT = 16
+"""Layouts in the cache: each tenant sees other tools, and so another map."""
 LAYOUT = 1
 """Of the projection: to be raised whenever the same vectors would get other positions."""
 # Positions depend on vectors alone: while this stays the same, they are taken from the file.
@@ -104,6 +106,13 @@ def _layout_for(space: EmbeddingSpace) -> _Layout:
     return layout
 
 
+def _age(path: Path) -> float:
+    try:
+        return -path.stat().st_mtime
+    except OSError:  # another process was faster
+        return 0.0
+
+
 def _points(key: str, vectors: Vectors) -> Points:
     """From the file that any process of this machine left, or computed and left there."""
     folder = Path(settings.DATA_DIR) / "cache" / "map"
@@ -116,7 +125,7 @@ def _points(key: str, vectors: Vectors) -> Points:
         pass  # not there, or not whole: computed again
     points = project(vectors)
     folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("*.npy"):
+    for old in sorted(folder.glob("*.npy"), key=_age)[KEPT - 1 :]:
         old.unlink(missing_ok=True)
     handle, name = tempfile.mkstemp(dir=folder, suffix=".part")
     with os.fdopen(handle, "wb") as file:

@@ -1,5 +1,6 @@
 """What curators do with skills."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,6 +41,26 @@ def skill_create(
             return skill_save(skill, new=True)
     except IntegrityError as exc:
         raise Conflict(f"A skill with the id {spec.id!r} exists already.") from exc
+
+
+TENANT_PREFIX = re.compile(r"t[0-9]+_")
+
+
+def skill_id_check(skill_id: str, tenant_id: int | None) -> None:
+    """Ids are unique over all tenants. Each has a prefix of its own, so that no conflict tells what others have."""
+    prefix = f"t{tenant_id}_"
+    if tenant_id is not None and not skill_id.startswith(prefix):
+        message = f"Ids of your own skills begin with {prefix}, for example {prefix}{skill_id}."[:300]
+        raise ValidationFailed(f"id: {message}", {"fields": {"id": [message]}})
+    if tenant_id is None and TENANT_PREFIX.match(skill_id):
+        message = "Ids that begin with t, digits and an underscore are for skills of tenants."
+        raise ValidationFailed(f"id: {message}", {"fields": {"id": [message]}})
+
+
+def skill_id_for(skill_id: str, tenant_id: int | None) -> str:
+    """The id that a skill of this tenant gets when nobody chose one."""
+    prefix = "" if tenant_id is None else f"t{tenant_id}_"
+    return skill_id if skill_id.startswith(prefix) else f"{prefix}{skill_id}"[:64].rstrip("_")
 
 
 def skill_change(skill: Skill, values: Mapping[str, Any]) -> Skill:

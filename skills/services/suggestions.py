@@ -17,7 +17,7 @@ from skills.services.assignments import (
     tools_lock,
     tools_reclassify,
 )
-from skills.services.curation import id_taken, skill_create
+from skills.services.curation import id_taken, skill_create, skill_id_for
 from skills.services.similar import centre_of, space_live, tools_near
 from skills.types import SkillChoice, SkillIdea, SkillSpec
 from tenants.models import Tenant
@@ -48,16 +48,17 @@ def suggestion_spec(suggestion: Suggestion) -> SkillSpec:
     if len(description) < 10:
         description = f"Tools for {suggestion.name}. {description}".strip()
     return SkillSpec(
-        id=_free_id(suggestion.name),
+        id=_free_id(suggestion.name, suggestion.tenant_id),
         name=suggestion.name,
         description=description[:1000],
         keywords=tuple(suggestion.keywords[:20]),
     )
 
 
-def _free_id(name: str) -> str:
+def _free_id(name: str, tenant_id: int | None) -> str:
     base = re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_")
     base = (base if re.match(r"[a-z]", base) else f"skill_{base}".rstrip("_"))[:60].rstrip("_")
+    base = skill_id_for(base, tenant_id)[:60].rstrip("_")
     wanted, number = base, 2
     while id_taken(wanted):
         wanted, number = f"{base}_{number}", number + 1

@@ -77,6 +77,11 @@ class Service:
     def search(self, query: str) -> Any:
         return self.http.post("/api/v1/search", json={"query": query})
 
+    def key(self) -> str:
+        found = re.search(r"API key +(tsk_\S+)", self.said())
+        assert found is not None, self.said()
+        return found[1]
+
     def password(self) -> str:
         found = re.search(r"login: admin / (\S+)", self.said())
         assert found is not None, self.said()

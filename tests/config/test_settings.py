@@ -41,6 +41,11 @@ def test_blank_counts_as_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"DATABASE_URL": "mysql://localhost/x"}, "DATABASE_URL must start with postgresql://"),
         ({"DATABASE_URL": "nonsense"}, "DATABASE_URL"),
         ({"TOOLSCRIPT_PRODUCTION": "true"}, "TOOLSCRIPT_SECRET_KEY must be set"),
+        (
+            {"TOOLSCRIPT_PRODUCTION": "true", "TOOLSCRIPT_SECRET_KEY": "x" * 50, "TOOLSCRIPT_DEBUG_BYPASS_AUTH": "1"},
+            "TOOLSCRIPT_DEBUG_BYPASS_AUTH cannot be true when TOOLSCRIPT_PRODUCTION is true",
+        ),
+        ({"TOOLSCRIPT_JWT_SECRET": "short"}, "TOOLSCRIPT_JWT_SECRET must have at least 32 characters"),
     ],
 )
 def test_the_process_does_not_start_and_says_why(tmp_path: Path, values: dict[str, str], says: str) -> None:

@@ -168,7 +168,7 @@ def test_postgres_killed_under_load_is_started_again(service: Service) -> None:
     done = threading.Event()
 
     def client() -> None:
-        with httpx2.Client(base_url=service.http.base_url, timeout=15) as http:
+        with httpx2.Client(base_url=service.http.base_url, timeout=15, headers={"X-API-Key": service.key()}) as http:
             while not done.is_set():
                 answer = http.post("/api/v1/search", json={"query": "commit my changes"})
                 seen.append((time.monotonic(), answer.status_code, answer.json()))

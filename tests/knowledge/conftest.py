@@ -10,6 +10,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from knowledge.models import Source
 from tenants.models import RateWindow
+from tenants.services.keys import key_create
 from tests.conftest import http_client
 from tests.knowledge.library import make_library
 
@@ -19,6 +20,8 @@ class Documents:
     """Documents over HTTP."""
 
     http: httpx2.Client
+    """Nobody's in particular: the public tier."""
+    writer: httpx2.Client
 
     def search(self, query: Any = "", expect: int = 200, **fields: Any) -> Any:
         body = {"query": query, **fields} if query != "" else fields
@@ -28,13 +31,13 @@ class Documents:
         return self._body(self.http.post("/search_knowledge", json={"query": query, **fields}), expect)
 
     def send(self, expect: int = 201, **fields: Any) -> Any:
-        return self._body(self.http.post("/api/v1/knowledge/sources", json=fields), expect)
+        return self._body(self.writer.post("/api/v1/knowledge/sources", json=fields), expect)
 
     def get(self, address: str, expect: int = 200, **params: Any) -> Any:
         return self._body(self.http.get(address, params=params), expect)
 
     def delete(self, address: str, expect: int = 200) -> Any:
-        return self._body(self.http.delete(address), expect)
+        return self._body(self.writer.delete(address), expect)
 
     @staticmethod
     def _body(response: httpx2.Response, expect: int) -> Any:
@@ -51,8 +54,11 @@ def service(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterat
     with django_db_blocker.unblock():
         server = LiveServer("localhost")
         try:
-            with http_client(server.url) as http:
-                yield Documents(http)
+            with (
+                http_client(server.url) as http,
+                http_client(server.url, key_create(name="tests", is_admin=True)[1]) as writer,
+            ):
+                yield Documents(http, writer)
         finally:
             server.stop()
             call_command("flush", interactive=False, verbosity=0)

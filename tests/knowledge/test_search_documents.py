@@ -293,9 +293,9 @@ class TestHealth:
 
     def test_an_index_that_cannot_be_read_is_found_out(self, documents: Documents) -> None:
         with connection.cursor() as cursor:
-            cursor.execute("ALTER TABLE knowledge_knowledgevector RENAME COLUMN vector TO lost")
+            cursor.execute("ALTER VIEW knowledge_vector_seen RENAME TO lost")
             checks = documents.get("/search/health", expect=503)["error"]["details"]["checks"]
-            cursor.execute("ALTER TABLE knowledge_knowledgevector RENAME COLUMN lost TO vector")
+            cursor.execute("ALTER VIEW lost RENAME TO knowledge_vector_seen")
         assert (checks["database"], checks["model"]) == ("ok", "ok")
         assert checks["index"] != "ok"
 

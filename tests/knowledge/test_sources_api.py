@@ -128,7 +128,7 @@ class TestExtractions:
         return int(Chunk.objects.filter(source=library["bread.md"]).earliest("ordinal").pk)
 
     def post(self, documents: Documents, expect: int = 201, **fields: Any) -> Any:
-        response = documents.http.post(EXTRACTIONS, json=fields)
+        response = documents.writer.post(EXTRACTIONS, json=fields)
         assert response.status_code == expect, response.text
         return response.json()
 
@@ -169,5 +169,5 @@ class TestExtractions:
     def test_without_a_language_model_none_can_be_asked_for(
         self, documents: Documents, library: dict[str, Source]
     ) -> None:
-        response = documents.http.post(f"{SOURCES}/{library['bread.md'].pk}/extract")
+        response = documents.writer.post(f"{SOURCES}/{library['bread.md'].pk}/extract")
         assert (response.status_code, response.json()["error"]["code"]) == (409, "CONFLICT")

@@ -31,8 +31,8 @@ BAD_FIELDS: dict[str, list[Any]] = {
     "skill_limit": [*BAD_INTEGERS, 0, -1, 11],
     "skill_threshold": BAD_FLOATS,
     "tool_threshold": BAD_FLOATS,
-    "explain": [None, 0, 1, "true", "", "yes", [], {}],
     "include_schemas": [None, 0, 1, "true", "", "yes", [], {}],
+    "explain": [None, 0, 1, "true", "", "yes", [], {}],
     "strategy": [None, "", "Direct", "semantic", "direct ", 1, True, [], ["direct"], {}, "direct\0"],
 }
 

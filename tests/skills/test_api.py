@@ -252,7 +252,7 @@ class TestSuggestions:
 
     def test_reject(self, call: Client, suggestion: Suggestion) -> None:
         answer = call("POST", f"/skills/suggestions/{suggestion.pk}/reject", body={"reason": "Too narrow."})
-        assert (answer["status"], answer["reason"], answer["decided_by"]) == ("rejected", "Too narrow.", "anonymous")
+        assert (answer["status"], answer["reason"], answer["decided_by"]) == ("rejected", "Too narrow.", "key:tests")
 
     def test_one_that_is_not_there(self, call: Client) -> None:
         for what in ("preview", "approve", "merge", "reject", "undo"):

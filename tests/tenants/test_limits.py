@@ -12,6 +12,7 @@ from core.errors import RateLimited
 from tenants.limits import client_of, plan_of, rate_limit
 from tenants.models import RateWindow, Tenant
 from tenants.plans import plans_from
+from tenants.services.keys import key_caller, key_create
 from tenants.types import Caller
 
 DAY = 86_400
@@ -26,24 +27,24 @@ def ask(client: str = "a", limit: int = 3, seconds: int = DAY) -> bool:
     return True
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_as_many_as_the_limit_get_in_and_then_none() -> None:
     assert [ask() for _ in range(5)] == [True, True, True, False, False]
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_each_client_and_each_scope_has_a_count_of_its_own() -> None:
     assert [ask("a", limit=1), ask("b", limit=1), ask("a", limit=1)] == [True, True, False]
     rate_limit("other", "a", limit=1, seconds=DAY)
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_no_limit_writes_nothing() -> None:
     assert all(ask(limit=0) for _ in range(5))
     assert not RateWindow.objects.exists()
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_the_refusal_says_how_long_to_wait() -> None:
     rate_limit("test", "a", limit=1, seconds=DAY)
     with pytest.raises(RateLimited) as refused:
@@ -53,7 +54,7 @@ def test_the_refusal_says_how_long_to_wait() -> None:
     assert f"in {wait} s" in refused.value.message
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_the_window_before_counts_for_as_much_of_it_as_is_in_sight() -> None:
     """Half a million in the window before, a limit of ten: one more gets in only when almost all of it is out."""
     ask("a", limit=10)
@@ -63,7 +64,7 @@ def test_the_window_before_counts_for_as_much_of_it_as_is_in_sight() -> None:
     assert ask("a", limit=10)
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_two_windows_later_everything_is_forgotten() -> None:
     ask("a", limit=1)
     assert not ask("a", limit=1)
@@ -72,7 +73,7 @@ def test_two_windows_later_everything_is_forgotten() -> None:
     assert ask("a", limit=1)
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_a_new_client_sweeps_up_after_old_ones() -> None:
     ask("old")
     with connection.cursor() as cursor:
@@ -119,13 +120,13 @@ def test_a_forwarded_address_counts_only_behind_trusted_proxies(settings: Any) -
     assert client_of(request, Caller()) == "address:6.6.6.6"
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_a_tenant_has_its_plan_and_nobody_the_public_one(settings: Any) -> None:
     settings.PLANS = plans_from('{"gold": {"max_top_k": 500, "fields": ["title"]}}')
     tenant = Tenant.objects.create(slug="north", name="North", plan="gold")
     assert plan_of(Caller()).name == "public"
-    assert plan_of(Caller("machine")).name == "standard"
-    gold = plan_of(Caller("machine", tenant.pk))
+    assert plan_of(key_caller(key_create(name="machine")[1])).name == "standard"
+    gold = plan_of(key_caller(key_create(name="machine", tenant=tenant)[1]))
     assert (gold.max_top_k, gold.may_use("title"), gold.may_use("path")) == (500, True, False)
 
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from core import metrics
 from core.errors import ToolscriptError, UpstreamError, UpstreamTimeout
+from core.scope import ALL, scoped
 from tenants.types import Caller
 from tools_catalog.models import Tool, ToolCall
 
@@ -39,7 +40,8 @@ class Recorded:
         row.error = error.message[:1000] if error else ""
         metrics.observe_call(outcome, row.duration_ms / 1000)
         try:
-            row.save(update_fields=["tool", "duration_ms", "outcome", "error_code", "error"])
+            with scoped(ALL):
+                row.save(update_fields=["tool", "duration_ms", "outcome", "error_code", "error"])
         except DatabaseError as exc:
             log.error("gateway.call_not_recorded", target=row.target, outcome=outcome, error=str(exc))
 
@@ -47,15 +49,15 @@ class Recorded:
 @contextmanager
 def call_recorded(target: str, arguments: Any, *, caller: Caller) -> Iterator[Recorded]:
     """Writes the row first: a call of which there is no record is not made. Errors that pass through are noted."""
-    call = Recorded(
-        ToolCall.objects.create(
+    with scoped(ALL):  # the record is the service's own, whoever calls
+        row = ToolCall.objects.create(
             tenant_id=caller.tenant_id,
             caller=caller.name[:255],
             target=target[:400].replace("\0", ""),
             request_id=str(structlog.contextvars.get_contextvars().get("request_id", ""))[:128],
             arguments=arguments if settings.CALL_LOG_ARGUMENTS else None,
         )
-    )
+    call = Recorded(row)
     try:
         yield call
     except UpstreamTimeout as exc:

@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
 from config.postgres import EmbeddedPostgres, PostgresError
-from config.startup import admin_login, announced, base_url, environment, prepare, programs, report_syncs
+from config.startup import admin_login, announced, base_url, environment, local_key, prepare, programs, report_syncs
 from config.supervisor import GaveUp, Supervisor, leaving_daemons_alone
 from core.errors import ToolscriptError
 from tools_catalog.selectors import tools_served
@@ -71,9 +71,10 @@ class Command(BaseCommand):
         supervisor.start()
         try:
             login = admin_login()
+            key = "your own; none is made in production" if settings.PRODUCTION else local_key()
             if self._wait_until_ready(supervisor):
                 report_syncs(self.say, lambda: supervisor.stopping)
-                self.say(banner(login))
+                self.say(banner(login, key))
             with announced():
                 supervisor.watch(lambda: self._revive(postgres))
         except GaveUp as exc:
@@ -136,7 +137,7 @@ def refuse_taken_port(host: str, port: int) -> None:
             raise CommandError(f"{host}:{port} cannot be used ({exc.strerror}). Try: make up PORT=8001") from None
 
 
-def banner(login: str) -> str:
+def banner(login: str, key: str) -> str:
     url = base_url()
     return f"""
 Toolscript is ready.
@@ -144,22 +145,24 @@ Toolscript is ready.
   search    {url}/
   admin     {url}/admin/   login: {login}
   API       {url}/api/docs
+  MCP       {url}/mcp
+  API key   {key}
   logs      {settings.DATA_DIR / "logs"}
 
 Try it:
 
   curl -s {url}/api/v1/search -H 'Content-Type: application/json' \\
        -d '{{"query": "schedule a meeting with John tomorrow"}}'
-{call_example(url)}
+{call_example(url, key)}
 Ctrl-C stops everything.
 """
 
 
-def call_example(url: str) -> str:
+def call_example(url: str, key: str) -> str:
     """How to call a tool, as long as there is the demo server to call."""
     if not tools_served().filter(server__name="demo", name="evaluate_expression").exists():
         return ""
     return f"""
-  curl -s {url}/tools/demo__evaluate_expression -H 'Content-Type: application/json' \\
-       -d '{{"expression": "(2 + 3) * sqrt(16)"}}'
+  curl -s {url}/tools/demo__evaluate_expression -H 'X-API-Key: {key}' \\
+       -H 'Content-Type: application/json' -d '{{"expression": "(2 + 3) * sqrt(16)"}}'
 """

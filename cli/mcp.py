@@ -1,0 +1,35 @@
+"""`toolscript mcp`: the MCP endpoint over standard input and output, for clients that start their servers."""
+
+import click
+
+EPILOG = """\b
+Example, for a client that reads `mcpServers`:
+  {"mcpServers": {"toolscript": {"command": "toolscript", "args": ["mcp"]}}}
+
+\b
+With a tenant's key it shows what that tenant sees:
+  TOOLSCRIPT_API_KEY=tsk_… toolscript mcp
+"""
+
+
+@click.command(epilog=EPILOG)
+def mcp() -> None:
+    """Serve MCP over standard input and output.
+
+    Works on the database itself, so no service has to run. Without TOOLSCRIPT_API_KEY it acts for whoever has the
+    data folder. Ends when its input does.
+    """
+    from cli.identity import identify
+    from cli.service import set_up
+    from core.errors import ToolscriptError
+
+    set_up()
+    try:
+        caller = identify()
+    except ToolscriptError as exc:
+        raise click.ClickException(exc.message) from None
+    import anyio
+
+    from mcp_endpoint.stdio import serve
+
+    anyio.run(serve, caller)
