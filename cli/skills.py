@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from cli.identity import identify, operator_only
+from cli.output import Column, output_option, say_json, table
 from cli.service import set_up
 
 
@@ -25,33 +26,38 @@ def skills() -> None:
 
 @skills.command("list")
 @click.option("--all", "everything", is_flag=True, help="Also those that are switched off.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def list_skills(everything: bool, as_json: bool) -> None:
+@output_option("table", "json")
+def list_skills(everything: bool, output: str) -> None:
     """The skills, with how many tools each has."""
     from skills.bodies import skill_body
     from skills.lists import skills_list
 
     active = "all" if everything else "true"
     rows = [skill_body(s) for s in skills_list(identify().tenant_id, active=active, parent_domain="", q="")]
-    if as_json:
-        _print_json(rows)
+    if output == "json":
+        say_json(rows)
         return
-    _table(
-        ["id", "name", "tools", "active"], [[r["id"], r["name"], r["tool_count"], _yes(r["is_active"])] for r in rows]
-    )
+    cells = [[r["id"], r["name"], r["tool_count"], _yes(r["is_active"])] for r in rows]
+    _table(["id", "name", "tools", "active"], cells)
 
 
 @skills.command()
-@click.option("--status", default="pending", type=click.Choice(["pending", "approved", "merged", "rejected", "all"]))
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def suggestions(status: str, as_json: bool) -> None:
+@click.option(
+    "--status",
+    default="pending",
+    show_default=True,
+    type=click.Choice(["pending", "approved", "merged", "rejected", "all"]),
+    help="Suggestions in this state.",
+)
+@output_option("table", "json")
+def suggestions(status: str, output: str) -> None:
     """The suggested skills, most asked for first."""
     from skills.bodies import suggestion_body
     from skills.lists import suggestions_list
 
     rows = [suggestion_body(row) for row in suggestions_list(identify().tenant_id, status=status, q="")]
-    if as_json:
-        _print_json(rows)
+    if output == "json":
+        say_json(rows)
         return
     if not rows:
         click.echo("There are none. `toolscript skills propose` looks for groups of tools that no skill holds.")
@@ -216,19 +222,7 @@ def _user() -> str:
 
 
 def _table(head: list[str], rows: list[list[Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(*head, box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(*(str(cell) for cell in row))
-    Console(soft_wrap=True).print(table, markup=False)
-
-
-def _print_json(value: Any) -> None:
-    import orjson
-
-    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+    table([Column(title) for title in head], rows)
 
 
 def _names(tools: list[dict[str, Any]]) -> str:

@@ -148,7 +148,8 @@ class TestHealthAndReadiness:
     def test_a_service_with_an_index_is_ready(self, api: Api) -> None:
         response = api.http.get("/ready")
         assert response.status_code == 200
-        assert response.json() == {"status": "ok", "checks": {"database": "ok", "index": "ok", "model": "ok"}}
+        checks = {"database": "ok", "index": "ok", "model": "ok"}
+        assert response.json() == {"status": "ok", "model": "toolscript-minilm", "checks": checks}
 
     def test_an_empty_database_is_not(self, api: Api) -> None:
         response = api.http.get("/ready")

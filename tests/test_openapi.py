@@ -112,7 +112,7 @@ STATEFUL = "^/api/v1/(knowledge|import)|^/search_knowledge|^/tools"
 CURATED = "/v1/(skills|tools)"
 
 
-def schemathesis(url: str, folder: Path, *options: str, checks: str = "--checks=all", examples: int = 120) -> str:
+def schemathesis(url: str, folder: Path, *options: str, checks: str = "--checks=all", examples: int = 40) -> str:
     """Valid and invalid requests that it makes up from the description. What it says, if it found nothing."""
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{url}/api/schema", checks, *options]
     _, key = key_create(name="schemathesis", is_admin=True)
@@ -137,7 +137,7 @@ def test_schemathesis_finds_nothing(live_server: LiveServer, tmp_path: Path, set
     said = schemathesis(live_server.url, tmp_path, f"--exclude-path-regex={STATEFUL}|{CURATED}", phases)
     generated = re.search(r"(\d+) generated", said)
     assert generated
-    assert int(generated[1]) > 500
+    assert int(generated[1]) > 300
 
 
 @pytest.mark.usefixtures("world")
@@ -154,4 +154,4 @@ def test_schemathesis_finds_nothing_where_more_than_the_schema_counts(
     settings.PLANS = plans_from('{"public": {"searches_per_minute": 0}}')
     checks = "--checks=not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
     phases = "--phases=examples,coverage,fuzzing"
-    schemathesis(live_server.url, tmp_path, f"--include-path-regex={STATEFUL}", phases, checks=checks, examples=15)
+    schemathesis(live_server.url, tmp_path, f"--include-path-regex={STATEFUL}", phases, checks=checks, examples=6)

@@ -65,7 +65,7 @@ class Service:
 
     def program(self, word: str) -> psutil.Process:
         assert self.process is not None
-        direct = psutil.Process(self.process.pid).children()
+        direct = [p for p in psutil.Process(self.process.pid).children() if p.status() != psutil.STATUS_ZOMBIE]
         return next(p for p in direct if word in [Path(arg).name for arg in p.cmdline()])
 
     def stop(self, number: int = signal.SIGTERM) -> int:

@@ -138,8 +138,7 @@ class TestSkillIndex:
         index_refresh(progress=lambda *args: seen.append(args))
         after = dict(SkillVector.objects.values_list("skill_id", "key"))
         assert {s for s in before if before[s] != after[s]} == {"weather", "file_operations"}
-        assert ("skills", 2, 2) in seen
-        assert ("skills", 3, 3) not in seen
+        assert [one for one in seen if one[0] == "skills"][-1] == ("skills", 2, 2)
 
     def test_a_skill_without_tools_is_found_by_its_own_text(self, world: dict[str, Tool], api: Api) -> None:
         best = api.skills("will there be a storm tomorrow?", threshold=0)[0]
