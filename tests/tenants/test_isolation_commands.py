@@ -41,8 +41,8 @@ def ways(mine: Side, other: Side, folder: Path) -> dict[str, list[list[str]]]:
         "call": [["call", "alpha__create_event", "{}"], ["call", f"alpha__{other.mark}", "{}"]],
         "status": [["status"]],
         "skills": [
-            ["skills", "list", "--all", "--json"],
-            ["skills", "suggestions", "--status", "all", "--json"],
+            ["skills", "list", "--all", "--output", "json"],
+            ["skills", "suggestions", "--status", "all", "--output", "json"],
             ["skills", "approve", theirs],
             ["skills", "merge", theirs, mine.skill.pk],
             ["skills", "reject", theirs],
