@@ -13,6 +13,7 @@ import pytest
 from django.db import connection, connections
 from pytest_django.live_server_helper import LiveServer
 
+from core import scope
 from core.scope import ALL
 from knowledge.models import Source
 from mcp_endpoint.tools import TOOLS
@@ -162,3 +163,16 @@ def test_each_sees_its_own_tool_where_names_are_the_same(sides: tuple[Side, Side
         answer = call(live_server.url, side.key, "get_tool", id="alpha__create_event")
         assert side.mark in str(answer.structured_content)
     assert Tool.objects.filter(name="create_event").count() == 3
+
+
+def test_keywords_find_what_is_a_tenants_in_a_process_that_serves_requests(
+    sides: tuple[Side, Side], live_server: LiveServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads of such a process see what is shared unless they say more; the one that builds the index must."""
+    monkeypatch.setattr(scope, "_default", scope.SHARED)
+    for mine, other in (sides, sides[::-1]):
+        with http_client(live_server.url, mine.key) as http:
+            found = http.get("/search", params={"q": "list_events", "alpha": 0, "threshold": 0.5, "limit": 50}).json()
+        assert [hit["toolName"] for hit in found["results"]] == ["list_events"]
+        assert mine.mark in found["results"][0]["description"]
+        assert other.mark not in str(found)
