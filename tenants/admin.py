@@ -1,7 +1,7 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from unfold.admin import ModelAdmin
@@ -10,6 +10,7 @@ from core import scope
 from core.errors import Forbidden, NotFound
 from tenants.models import ApiKey, Membership, Tenant
 from tenants.services.keys import key_create, key_revoke
+from tenants.visible import visible
 
 
 class TenantRows(ModelAdmin):
@@ -24,12 +25,9 @@ class TenantRows(ModelAdmin):
         return self.visible(super().get_queryset(request))
 
     def visible(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        mine = scope.current()
-        if mine.everything:
-            return queryset
         if getattr(self.model, "without_tenant", "shared") == "hidden":
             return self.changeable(queryset)
-        return queryset.filter(Q(**{self.tenant_path: None}) | Q(**{self.tenant_path: mine.tenant_id}))
+        return visible(queryset, self.tenant_path)
 
     def changeable(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
         mine = scope.current()

@@ -13,6 +13,7 @@ from skills.admin.decisions import ACTIONS, NEEDS, decide, target_of
 from skills.admin.desk import explained
 from skills.models import Skill, Suggestion
 from skills.services.preview import suggestion_preview
+from skills.visible import suggestions_seen
 
 VERBS = {"approve": "Approve", "merge": "Merge", "reject": "Reject"}
 
@@ -36,7 +37,7 @@ def bulk(request: HttpRequest) -> BulkAnswer:
     except ToolscriptError as exc:
         messages.error(request, explained(exc))
         return BulkAnswer()
-    found = list(Suggestion.objects.filter(pk__in=ids).order_by("-asked", "name", "id"))
+    found = list(suggestions_seen().filter(pk__in=ids).order_by("-asked", "name", "id"))
     if "confirmed" not in request.POST:
         return BulkAnswer(confirm=_confirm(request, action, found, into))
     return BulkAnswer(done=_do(request, action, found))

@@ -8,11 +8,11 @@ from unfold.admin import ModelAdmin
 
 from core.api import json_response
 from skills.admin.desk import View, page
-from skills.models import Skill
 from skills.reports.catalog_map import catalog_map
 from skills.reports.coverage import coverage, homeless, tools_unclassified, weakly_filed
 from skills.reports.filing import WEAK
 from skills.reports.health import OVERLAP
+from skills.visible import skills_seen
 
 ROWS = 25
 BARS = 40
@@ -38,7 +38,7 @@ def page_for(admin: ModelAdmin) -> View:
             page_obj=found,
             homeless=homeless(list(found.object_list)),
             weak=weakly_filed(ROWS),
-            all_skills=Skill.objects.filter(is_active=True),
+            all_skills=skills_seen().filter(is_active=True),
             can_change=admin.has_change_permission(request),
         )
 

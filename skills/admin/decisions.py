@@ -14,6 +14,7 @@ from skills.services.suggestions import suggestion_approve, suggestion_merge, su
 from skills.services.undo import decision_last, suggestion_undo
 from skills.tasks import request_classification, request_skill_refresh
 from skills.types import SkillSpec
+from skills.visible import skills_seen, suggestions_seen
 from tenants.admin import require_own
 
 NEEDS = {"approve": "skills.add_skill"}
@@ -86,7 +87,7 @@ def target_of(given: QueryDict) -> Skill:
     wanted = given.get("other", "").strip() or given.get("into", "").strip()
     if not wanted:
         raise ValidationFailed("Choose the skill to merge into.")
-    skill = Skill.objects.filter(pk=wanted, deleted_at=None).first()
+    skill = skills_seen().filter(pk=wanted, deleted_at=None).first()
     if skill is None:
         raise NotFound(f"There is no skill with the id {wanted[:64]!r}.")
     return skill
@@ -94,7 +95,7 @@ def target_of(given: QueryDict) -> Skill:
 
 def undo_last(request: HttpRequest, ids: Sequence[int]) -> int | None:
     """Takes back the decisions on these suggestions, or the last one of this person. The first that came back."""
-    suggestions = list(Suggestion.objects.filter(pk__in=ids))
+    suggestions = list(suggestions_seen().filter(pk__in=ids))
     if not ids and (last := decision_last(request.user.get_username())):
         suggestions = [last.suggestion]
     if not suggestions:

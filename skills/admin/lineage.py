@@ -10,19 +10,19 @@ from unfold.admin import ModelAdmin
 from core.errors import ToolscriptError
 from skills.admin.decisions import target_of
 from skills.admin.desk import View, explained, logged, page, see_other, told
-from skills.models import Skill
 from skills.reports.merging import merge_preview
 from skills.services.curation import skill_id_check
 from skills.services.lineage import skill_merge, skill_rename
 from skills.services.revival import skill_restore
 from skills.tasks import request_skill_refresh
+from skills.visible import skills_seen
 from tenants.admin import require_own
 
 
 def merge_for(admin: ModelAdmin) -> View:
     def merge(request: HttpRequest, pk: str) -> HttpResponse:
         """First what it would do, then, confirmed, the merge."""
-        skill = get_object_or_404(Skill, pk=pk)
+        skill = get_object_or_404(skills_seen(), pk=pk)
         try:
             into = target_of(request.POST)
             for changed in (skill, into):
@@ -44,7 +44,7 @@ def merge_for(admin: ModelAdmin) -> View:
 
 
 def rename(request: HttpRequest, pk: str) -> HttpResponse:
-    skill = get_object_or_404(Skill, pk=pk)
+    skill = get_object_or_404(skills_seen(), pk=pk)
     new_id = request.POST.get("new_id", "").strip()
     with told(request):
         require_own(skill.tenant_id, skill.name)
@@ -53,11 +53,11 @@ def rename(request: HttpRequest, pk: str) -> HttpResponse:
         logged(request, skill, f"Its id was {pk} before.")
         transaction.on_commit(request_skill_refresh)
         messages.success(request, f"The id is {skill.pk} now; {pk} keeps leading here.")
-    return _to(skill.pk if Skill.objects.filter(pk=skill.pk).exists() else pk)
+    return _to(skill.pk if skills_seen().filter(pk=skill.pk).exists() else pk)
 
 
 def restore(request: HttpRequest, pk: str) -> HttpResponse:
-    skill = get_object_or_404(Skill, pk=pk)
+    skill = get_object_or_404(skills_seen(), pk=pk)
     with told(request):
         require_own(skill.tenant_id, skill.name)
         skill = skill_restore(skill)

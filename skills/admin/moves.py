@@ -15,6 +15,7 @@ from skills.admin.desk import explained, is_partial, logged, see_other
 from skills.services.filing import Move, tool_move, tool_move_undo
 from skills.tasks import request_skill_refresh
 from tenants.admin import require_own
+from tenants.visible import visible
 from tools_catalog.models import Tool
 
 SALT = "desk.move"
@@ -49,7 +50,7 @@ def undo(request: HttpRequest) -> HttpResponse:
 
 
 def _require_own(tool_id: int) -> None:
-    tool = Tool.objects.select_related("server").filter(pk=tool_id).first()
+    tool = visible(Tool.objects.select_related("server"), "server__tenant").filter(pk=tool_id).first()
     if tool is not None:
         require_own(tool.server.tenant_id, tool.name)
 

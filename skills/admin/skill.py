@@ -20,6 +20,7 @@ from skills.reports.filing import WEAK, skill_filing
 from skills.reports.health import skill_health
 from skills.services.curation import skill_delete, skill_id_check, skill_save, skill_set_active
 from skills.tasks import request_skill_refresh
+from skills.visible import skills_seen
 from tenants.admin import TenantRows
 
 TOOLS_PER_PAGE = 25
@@ -132,7 +133,7 @@ class SkillAdmin(TenantRows):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        skill = Skill.objects.filter(pk=object_id).first()
+        skill = skills_seen().filter(pk=object_id).first()
         context = self.desk_context(request, skill) if skill and request.method == "GET" else {}
         answer: HttpResponse = super().change_view(request, object_id, form_url, {**context, **(extra_context or {})})
         return answer
@@ -143,11 +144,11 @@ class SkillAdmin(TenantRows):
             "health": skill_health(skill),
             "attention": sum(f.weak or f.contested for f in filed),
             "page_obj": Paginator(filed, TOOLS_PER_PAGE).get_page(request.GET.get("page")),
-            "all_skills": Skill.objects.filter(is_active=True).exclude(pk=skill.pk),
+            "all_skills": skills_seen().filter(is_active=True).exclude(pk=skill.pk),
             "state": state_of(skill),
             "state_tone": {"Active": "good", "Switched off": "warn", "Deleted": "bad"}[state_of(skill)],
             "aliases": skill.aliases.all(),
-            "now_leads_to": Skill.objects.filter(aliases__old_id=skill.pk).first(),
+            "now_leads_to": skills_seen().filter(aliases__old_id=skill.pk).first(),
             "may_change": self.has_change_permission(request, skill),
             "can_change": self.has_change_permission(request, skill) and skill.deleted_at is None,
         }

@@ -14,10 +14,12 @@ from core.errors import ToolscriptError
 from skills.admin import bulk
 from skills.admin.decisions import NEEDS, decide, undo_last
 from skills.admin.desk import changing, explained, is_partial, page, see_other, viewing
-from skills.models import Skill, Suggestion, SuggestionDecision
+from skills.models import Suggestion, SuggestionDecision
 from skills.reports.queue import counts_by_status, queue_rows, review, skills_for, suggestions_queue
 from skills.services.undo import decision_last
+from skills.visible import skills_seen, suggestions_seen
 from tenants.admin import TenantRows
+from tenants.visible import visible
 
 PER_PAGE = 40
 HISTORY_PER_PAGE = 50
@@ -95,7 +97,7 @@ class SuggestionAdmin(TenantRows):
         return {"can_decide": decides, "can_create": decides and request.user.has_perm(NEEDS["approve"]), "last": last}
 
     def review_context(self, request: HttpRequest, suggestion: Suggestion) -> dict[str, Any]:
-        into = Skill.objects.filter(pk=request.GET.get("into", ""), is_active=True).first()
+        into = skills_seen().filter(pk=request.GET.get("into", ""), is_active=True).first()
         return {
             "review": review(suggestion),
             "into": into,
@@ -153,7 +155,7 @@ class SuggestionAdmin(TenantRows):
         return see_other(f"{reverse('admin:skills_suggestion_changelist')}?{query}")
 
     def history(self, request: HttpRequest) -> HttpResponse:
-        rows = SuggestionDecision.objects.select_related("suggestion")
+        rows = visible(SuggestionDecision.objects.all(), "suggestion__tenant").select_related("suggestion")
         found = Paginator(rows, HISTORY_PER_PAGE).get_page(request.GET.get("page"))
         return page(self, request, "desk/history.html", "Decisions", page_obj=found)
 
@@ -163,4 +165,4 @@ def _number(text: str | None) -> int | None:
 
 
 def pending_badge(request: HttpRequest) -> str:
-    return str(Suggestion.objects.filter(status=Suggestion.Status.PENDING).count())
+    return str(suggestions_seen().filter(status=Suggestion.Status.PENDING).count())

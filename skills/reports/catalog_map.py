@@ -9,12 +9,13 @@ from typing import Any, LiteralString
 import numpy as np
 from django.conf import settings
 
-from core import db
+from core import db, scope
 from embeddings.types import Vectors
 from skills.models import Skill
 from skills.reports.projection import Points, project
 from skills.reports.vectors import centroids
 from skills.services.similar import space_live
+from skills.visible import skills_seen
 from tools_catalog.models import EmbeddingSpace
 
 TIMEOUT = 20.0
@@ -28,16 +29,20 @@ LAYOUT = 1
 # Positions depend on vectors alone: while this stays the same, they are taken from the file.
 VERSION: LiteralString = """
     SELECT md5(coalesce(string_agg(tool_id || ':' || key, ',' ORDER BY tool_id), ''))
-    FROM mcp_unified_search WHERE space_id = %(space)s AND is_active
+    FROM mcp_unified_search_seen
+    WHERE space_id = %(space)s AND is_active AND (%(all)s OR tenant_id IS NULL OR tenant_id = %(tenant)s)
 """
 VECTORS: LiteralString = """
-    SELECT vector FROM mcp_unified_search WHERE space_id = %(space)s AND is_active ORDER BY tool_id
+    SELECT vector FROM mcp_unified_search_seen
+    WHERE space_id = %(space)s AND is_active AND (%(all)s OR tenant_id IS NULL OR tenant_id = %(tenant)s)
+    ORDER BY tool_id
 """
 TOOLS: LiteralString = """
     SELECT t.id, t.name, s.name, left(t.description, %(length)s), v.primary_skill_id
-    FROM mcp_unified_search v
+    FROM mcp_unified_search_seen v
     JOIN tools_catalog_tool t ON t.id = v.tool_id JOIN tools_catalog_server s ON s.id = t.server_id
-    WHERE v.space_id = %(space)s AND v.is_active ORDER BY v.tool_id
+    WHERE v.space_id = %(space)s AND v.is_active AND (%(all)s OR v.tenant_id IS NULL OR v.tenant_id = %(tenant)s)
+    ORDER BY v.tool_id
 """
 
 
@@ -57,11 +62,11 @@ def catalog_map() -> dict[str, Any]:
     if space is None:
         return {"skills": [], "tools": {"id": [], "name": [], "server": [], "about": [], "skill": [], "x": [], "y": []}}
     layout = _layout_for(space)
-    rows = db.fetch(TOOLS, {"space": space.pk, "length": DESCRIPTION}, timeout=TIMEOUT)
+    rows = db.fetch(TOOLS, {**_params(space), "length": DESCRIPTION}, timeout=TIMEOUT)
     if len(rows) != len(layout.points):  # a tool came or went between the two reads
         layout = _layout_for(space)
         rows = rows[: len(layout.points)]
-    skills = list(Skill.objects.filter(is_active=True).order_by("name", "id"))
+    skills = list(skills_seen().filter(is_active=True).order_by("name", "id"))
     number = {skill.pk: i for i, skill in enumerate(skills)}
     primary = np.array([number.get(row[4], -1) for row in rows], dtype=np.intp)
     return {
@@ -95,12 +100,17 @@ def _rounded(values: Any) -> Any:
     return np.round(np.asarray(values, dtype=np.float64), DIGITS).tolist()
 
 
+def _params(space: EmbeddingSpace) -> dict[str, Any]:
+    mine = scope.current()
+    return {"space": space.pk, "tenant": mine.tenant_id, "all": mine.everything}
+
+
 def _layout_for(space: EmbeddingSpace) -> _Layout:
     global _layout  # noqa: PLW0603 - one a process; two threads may both compute it, and get the same
-    key = f"{LAYOUT}-{space.pk}-{db.fetch(VERSION, {'space': space.pk}, timeout=TIMEOUT)[0][0]}"
+    key = f"{LAYOUT}-{space.pk}-{db.fetch(VERSION, _params(space), timeout=TIMEOUT)[0][0]}"
     layout = _layout
     if layout is None or layout.key != key:
-        rows = db.fetch(VECTORS, {"space": space.pk}, timeout=TIMEOUT)
+        rows = db.fetch(VECTORS, _params(space), timeout=TIMEOUT)
         vectors = np.array([row[0].to_numpy() for row in rows], dtype=np.float32).reshape(len(rows), space.dim)
         _layout = layout = _Layout(key, vectors, _points(key, vectors))
     return layout

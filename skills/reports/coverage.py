@@ -10,8 +10,8 @@ from skills.reports.filing import WEAK, Filed, Rival, filed_with_rivals, rivals
 from skills.reports.health import OVERLAP
 from skills.reports.vectors import centroids, tool_vectors
 from skills.services.similar import space_live
+from skills.visible import assignments_seen, served_seen, skills_seen
 from tools_catalog.models import Tool
-from tools_catalog.selectors import tools_served
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,39 +59,43 @@ class Coverage:
 
 
 def filed_in_active() -> QuerySet[Assignment]:
-    return Assignment.objects.filter(skill__is_active=True, skill__deleted_at=None)
+    return assignments_seen().filter(skill__is_active=True, skill__deleted_at=None)
 
 
 def tools_unclassified() -> QuerySet[Tool]:
     filed = filed_in_active().filter(tool=OuterRef("pk"))
-    return tools_served().filter(~Exists(filed)).select_related("server").order_by("server__name", "name", "pk")
+    return served_seen().filter(~Exists(filed)).select_related("server").order_by("server__name", "name", "pk")
 
 
 def assignments_weak() -> QuerySet[Assignment]:
     """Of tools that agents see: the best filing of each is below what counts as firm."""
-    rows = filed_in_active().filter(is_primary=True, confidence__lt=WEAK, tool__in=tools_served())
+    rows = filed_in_active().filter(is_primary=True, confidence__lt=WEAK, tool__in=served_seen())
     return rows.select_related("tool__server", "skill").order_by("confidence", "tool__name", "pk")
 
 
 def coverage() -> Coverage:
     sizes = _sizes()
     return Coverage(
-        served=tools_served().count(),
+        served=served_seen().count(),
         unclassified=tools_unclassified().count(),
         weak=assignments_weak().count(),
-        by_human=filed_in_active().filter(source="human", is_primary=True, tool__in=tools_served()).count(),
+        by_human=filed_in_active().filter(source="human", is_primary=True, tool__in=served_seen()).count(),
         skills=len(sizes),
         sizes=sizes,
-        empty=list(Skill.objects.filter(pk__in=[size.id for size in sizes if not size.firm + size.weak])),
+        empty=list(skills_seen().filter(pk__in=[size.id for size in sizes if not size.firm + size.weak])),
         overlaps=overlaps(),
     )
 
 
 def _sizes() -> list[SkillSize]:
-    served = Q(assignments__tool__in=tools_served())
-    rows = Skill.objects.filter(is_active=True).annotate(
-        firm=Count("assignments", filter=served & Q(assignments__confidence__gte=WEAK)),
-        weak=Count("assignments", filter=served & Q(assignments__confidence__lt=WEAK)),
+    served = Q(assignments__tool__in=served_seen())
+    rows = (
+        skills_seen()
+        .filter(is_active=True)
+        .annotate(
+            firm=Count("assignments", filter=served & Q(assignments__confidence__gte=WEAK)),
+            weak=Count("assignments", filter=served & Q(assignments__confidence__lt=WEAK)),
+        )
     )
     found = [SkillSize(s.pk, s.name, s.firm, s.weak) for s in rows]
     return sorted(found, key=lambda size: (-(size.firm + size.weak), size.name))
@@ -100,7 +104,7 @@ def _sizes() -> list[SkillSize]:
 def overlaps(limit: int = 20) -> list[Overlap]:
     """Pairs of active skills whose centres are hard to tell apart, nearest first."""
     centres = centroids(space_live())
-    skills = {s.pk: s for s in Skill.objects.filter(is_active=True)}
+    skills = {s.pk: s for s in skills_seen().filter(is_active=True)}
     similarities = np.triu(centres.vectors @ centres.vectors.T, k=1)
     pairs = [
         (float(similarities[i, j]), centres.ids[i], centres.ids[j])
@@ -112,13 +116,13 @@ def overlaps(limit: int = 20) -> list[Overlap]:
 
 
 def _shared(one: str, other: str) -> int:
-    return Assignment.objects.filter(skill=one, tool__assignments__skill=other).count()
+    return assignments_seen().filter(skill=one, tool__assignments__skill=other).count()
 
 
 def homeless(tools: list[Tool]) -> list[Homeless]:
     space = space_live()
     centres, vectors = centroids(space), tool_vectors(space, [t.pk for t in tools])
-    skills = list(Skill.objects.filter(is_active=True))
+    skills = list(skills_seen().filter(is_active=True))
     return [
         Homeless(
             t,

@@ -9,7 +9,7 @@ from embeddings.types import Vectors
 from skills.models import Assignment, Skill
 from skills.reports.vectors import Rows, centroids, tool_vectors
 from skills.services.similar import space_live
-from tools_catalog.selectors import tools_served
+from skills.visible import assignments_seen, served_seen, skills_seen
 
 WEAK = 0.6
 """A confidence below this asks for a look."""
@@ -57,7 +57,7 @@ class Filed:
 
 def skill_filing(skill: Skill) -> list[Filed]:
     """Weak and contested assignments first, then the least confident."""
-    rows = Assignment.objects.filter(skill=skill).select_related("tool__server")
+    rows = assignments_seen().filter(skill=skill).select_related("tool__server")
     filed = filed_with_rivals(list(rows))
     return sorted(
         filed, key=lambda f: (not (f.weak or f.contested), not f.served, f.assignment.confidence, f.assignment.pk)
@@ -67,10 +67,10 @@ def skill_filing(skill: Skill) -> list[Filed]:
 def filed_with_rivals(assignments: list[Assignment]) -> list[Filed]:
     space, tool_ids = space_live(), [a.tool_id for a in assignments]
     centres = centroids(space)
-    skills = {s.pk: s for s in Skill.objects.filter(deleted_at=None)}
+    skills = {s.pk: s for s in skills_seen().filter(deleted_at=None)}
     vectors = tool_vectors(space, tool_ids)
     members = _memberships(tool_ids)
-    served = set(tools_served().filter(pk__in=tool_ids).values_list("pk", flat=True))
+    served = set(served_seen().filter(pk__in=tool_ids).values_list("pk", flat=True))
     found = []
     for row in assignments:
         vector, own = vectors.get(row.tool_id), centres.vector(row.skill_id)
@@ -100,6 +100,6 @@ def rivals(
 
 def _memberships(tool_ids: list[int]) -> dict[int, list[str]]:
     members: dict[int, list[str]] = {tool_id: [] for tool_id in tool_ids}
-    for tool_id, skill_id in Assignment.objects.filter(tool_id__in=tool_ids).values_list("tool_id", "skill_id"):
+    for tool_id, skill_id in assignments_seen().filter(tool_id__in=tool_ids).values_list("tool_id", "skill_id"):
         members[tool_id].append(skill_id)
     return members

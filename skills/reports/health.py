@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from embeddings.types import Vectors
-from skills.models import Assignment, Skill, SkillVector
+from skills.models import Skill, SkillVector
 from skills.reports.vectors import centroids, tool_vectors
 from skills.services.similar import space_live
-from tools_catalog.selectors import tools_served
+from skills.visible import assignments_seen, served_seen, skills_seen
+from tenants.visible import visible
 
 OVERLAP = 0.8
 """Two skills whose centres are this similar are hard to tell apart."""
@@ -70,11 +71,13 @@ class Health:
 
 def skill_health(skill: Skill, limit: int = 6) -> Health:
     space = space_live()
-    row = SkillVector.objects.filter(skill=skill, space=space).first() if space else None
-    tool_ids = list(Assignment.objects.filter(skill=skill).values_list("tool_id", flat=True))
+    row = (
+        visible(SkillVector.objects.all(), "skill__tenant").filter(skill=skill, space=space).first() if space else None
+    )
+    tool_ids = list(assignments_seen().filter(skill=skill).values_list("tool_id", flat=True))
     if row is None:
         return Health(len(tool_ids), 0, None, None, 0, [], fresh=False)
-    served = Assignment.objects.filter(skill=skill, tool__in=tools_served())
+    served = assignments_seen().filter(skill=skill, tool__in=served_seen())
     found = list(tool_vectors(space, list(served.values_list("tool_id", flat=True))).values())
     vectors = np.array(found, dtype=np.float32).reshape(len(found), len(row.vector))
     fits = vectors @ np.asarray(row.vector, dtype=np.float32)
@@ -91,14 +94,14 @@ def skill_health(skill: Skill, limit: int = 6) -> Health:
 
 def _neighbours(skill: Skill, centre: Vectors, vectors: Vectors, fits: Vectors, limit: int) -> list[Neighbour]:
     centres = centroids(space_live())
-    skills = {s.pk: s for s in Skill.objects.filter(is_active=True).exclude(pk=skill.pk)}
+    skills = {s.pk: s for s in skills_seen().filter(is_active=True).exclude(pk=skill.pk)}
     similarities = centres.vectors @ centre
     order = [i for i in np.argsort(-similarities, kind="stable") if centres.ids[i] in skills][:limit]
-    mine = set(Assignment.objects.filter(skill=skill).values_list("tool_id", flat=True))
+    mine = set(assignments_seen().filter(skill=skill).values_list("tool_id", flat=True))
     found = []
     for i in order:
         other = skills[centres.ids[i]]
-        theirs = Assignment.objects.filter(skill=other, tool_id__in=mine).count()
+        theirs = assignments_seen().filter(skill=other, tool_id__in=mine).count()
         strays = int(((vectors @ centres.vectors[i]) > fits).sum())
         found.append(Neighbour(other, float(similarities[i]), theirs, strays))
     return found

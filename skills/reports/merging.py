@@ -8,8 +8,8 @@ from embeddings.types import Vectors
 from skills.models import Assignment, Skill
 from skills.services.prototypes import centroid
 from skills.services.similar import space_live, vectors_of
+from skills.visible import assignments_seen, served_seen
 from tools_catalog.models import EmbeddingSpace
-from tools_catalog.selectors import tools_served
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class MergePreview:
 
 
 def merge_preview(skill: Skill, into: Skill) -> MergePreview:
-    rows = list(Assignment.objects.filter(skill=skill).select_related("tool__server").order_by("tool__name", "pk"))
+    rows = list(assignments_seen().filter(skill=skill).select_related("tool__server").order_by("tool__name", "pk"))
     theirs = _weights(into)
     space = space_live()
     before = _cloud(theirs, space) if space else None
@@ -39,7 +39,7 @@ def merge_preview(skill: Skill, into: Skill) -> MergePreview:
 
 
 def _weights(skill: Skill) -> dict[int, float]:
-    return dict(skill.assignments.filter(tool__in=tools_served()).values_list("tool_id", "confidence"))
+    return dict(skill.assignments.filter(tool__in=served_seen()).values_list("tool_id", "confidence"))
 
 
 def _cloud(weights: dict[int, float], space: EmbeddingSpace) -> tuple[Vectors, Vectors] | None:

@@ -14,6 +14,8 @@ from skills.services.preview import suggestion_preview
 from skills.services.similar import space_live
 from skills.services.suggestions import suggestion_spec
 from skills.types import Preview, SkillSpec
+from skills.visible import skills_seen, suggestions_seen
+from tenants.visible import visible
 from tools_catalog.models import Tool
 
 EXAMPLES = 3
@@ -49,7 +51,7 @@ class Review:
 
 
 def suggestions_queue(status: str, text: str = "", sort: str = "asked") -> QuerySet[Suggestion]:
-    found = Suggestion.objects.filter(status=status).select_related("skill", "tenant")
+    found = suggestions_seen().filter(status=status).select_related("skill", "tenant")
     if text:
         found = found.filter(Q(name__icontains=text) | Q(description__icontains=text) | Q(keywords__icontains=text))
     if status != Suggestion.Status.PENDING:
@@ -58,7 +60,7 @@ def suggestions_queue(status: str, text: str = "", sort: str = "asked") -> Query
 
 
 def counts_by_status() -> dict[str, int]:
-    rows = Suggestion.objects.order_by().values_list("status", flat=True)
+    rows = suggestions_seen().order_by().values_list("status", flat=True)
     found = list(rows)
     return {status: found.count(status) for status in Suggestion.Status.values}
 
@@ -66,12 +68,17 @@ def counts_by_status() -> dict[str, int]:
 def queue_rows(suggestions: Sequence[Suggestion], near: int = 2) -> list[QueueRow]:
     """For a page of the queue: three statements, however many suggestions there are."""
     askers: dict[int, list[SuggestionAsker]] = {s.pk: [] for s in suggestions}
-    rows = SuggestionAsker.objects.filter(suggestion__in=suggestions).select_related("tool__server").order_by("pk")
+    rows = (
+        visible(SuggestionAsker.objects.all(), "tool__server__tenant")
+        .filter(suggestion__in=suggestions)
+        .select_related("tool__server")
+        .order_by("pk")
+    )
     for row in rows:
         askers[row.suggestion_id].append(row)
     space = space_live()
     vectors = tool_vectors(space, [row.tool_id for rows in askers.values() for row in rows])
-    centres, skills = centroids(space), list(Skill.objects.filter(is_active=True))
+    centres, skills = centroids(space), list(skills_seen().filter(is_active=True))
     found = []
     for suggestion in suggestions:
         mine = [vectors[row.tool_id] for row in askers[suggestion.pk] if row.tool_id in vectors]
@@ -91,7 +98,7 @@ def review(suggestion: Suggestion, into: Skill | None = None) -> Review:
 
 def skills_for(suggestion: Suggestion) -> QuerySet[Skill]:
     """What it can be merged into."""
-    return Skill.objects.filter(Q(tenant=None) | Q(tenant=suggestion.tenant_id), is_active=True).order_by("name")
+    return skills_seen().filter(Q(tenant=None) | Q(tenant=suggestion.tenant_id), is_active=True).order_by("name")
 
 
 def _mean(vectors: list[Vectors]) -> Vectors:

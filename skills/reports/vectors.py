@@ -8,6 +8,7 @@ import numpy as np
 from embeddings.types import Vectors
 from skills.models import SkillVector
 from skills.services.similar import vectors_of
+from tenants.visible import visible
 from tools_catalog.models import EmbeddingSpace
 
 
@@ -27,7 +28,8 @@ def centroids(space: EmbeddingSpace | None) -> Rows:
     if space is None:
         return Rows([], _matrix([], 0))
     rows = (
-        SkillVector.objects.filter(space=space, skill__deleted_at=None)
+        visible(SkillVector.objects.all(), "skill__tenant")
+        .filter(space=space, skill__deleted_at=None)
         .order_by("skill_id")
         .values_list("skill_id", "vector")
     )

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 import pytest
 from django.db import connection, connections
 
+from core import db
 from knowledge.models import Chunk
 from knowledge.services.extractions import extraction_create
 from knowledge.services.ingest import sources_embed
 from skills.models import Suggestion
 from tests.knowledge.library import add
 from tests.tenants.people import Side, make_sides
-from tests.tenants.walls import filters_off
+from tests.tenants.walls import filters_off, policies_off
 
 
 @pytest.fixture
@@ -34,15 +35,19 @@ def sides(transactional_db: None) -> tuple[Side, Side]:
     return made
 
 
-@pytest.fixture(params=["both locks", "row-level security alone"])
+@pytest.fixture(params=["both locks", "row-level security alone", "the application's filters alone"])
 def locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A connection takes its wrappers when it is opened, so all are opened anew."""
+    """A connection takes its wrappers when it is opened, and remembers what it was told: so all are opened anew."""
     if request.param == "both locks":
         yield request.param
         return
-    connections.close_all()
-    connection.execute_wrappers.clear()
-    with filters_off(monkeypatch):
+    close_connections()
+    with (filters_off if request.param == "row-level security alone" else policies_off)(monkeypatch):
         yield request.param
+    close_connections()
+
+
+def close_connections() -> None:
     connections.close_all()
     connection.execute_wrappers.clear()
+    db.close_all()

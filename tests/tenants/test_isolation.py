@@ -1,8 +1,8 @@
 """Two tenants with the same tools, skills and documents: whatever one asks, it finds nothing of the other's.
 
 The walk is generated: every operation of the OpenAPI description and every MCP tool here, every page of the admin and
-every command in the files beside, with ids of the other side wherever an id is taken. Each walk runs twice: as the
-service is, and with the application's own filters switched off, so that row-level security stands alone.
+every command in the files beside, with ids of the other side wherever an id is taken. Each walk runs three times:
+as the service is, with row-level security alone (the application's filters switched off), and with those alone.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from django.db import connection, connections
 from pytest_django.live_server_helper import LiveServer
 
 from core import scope
@@ -21,6 +20,7 @@ from skills.models import Suggestion
 from tenants.types import Caller
 from tests.conftest import http_client
 from tests.mcp_endpoint.agent import call
+from tests.tenants.conftest import close_connections
 from tests.tenants.people import Side
 from tests.tenants.walls import QUERY, filters_off, state_of
 from tools_catalog.models import Tool
@@ -94,8 +94,7 @@ def test_the_filters_can_really_be_switched_off(
     sides: tuple[Side, Side], live_server: LiveServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Or the other walk would prove nothing: without both locks, one side does see the other."""
-    connections.close_all()
-    connection.execute_wrappers.clear()
+    close_connections()
     mine, other = sides
     with filters_off(monkeypatch):
         monkeypatch.setattr(Caller, "scope", property(lambda self: ALL))
@@ -107,8 +106,7 @@ def test_the_filters_can_really_be_switched_off(
                 http.get("/api/v1/knowledge/sources").text,
                 http.post("/search_knowledge", json={"query": QUERY}).text,
             ]
-    connections.close_all()
-    connection.execute_wrappers.clear()
+    close_connections()
     assert all(other.mark in text for text in leaks)
 
 

@@ -6,12 +6,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from django.db import models
 
 from core import db, scope
 from tenants import rls
 from tests.tenants.people import Side
 
 QUERY = "create a calendar event for zanzibar quokka"
+TOLD = scope.told
 NO_TENANT = re.compile(r'(?:"?\w+"?\.)?"?tenant_id"? IS NULL')
 
 
@@ -33,15 +35,28 @@ def filters_off(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def policies_off(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Connections stay what they are when they are opened: the owner of all tables, whom no policy binds."""
+    with monkeypatch.context() as patch:
+        patch.setattr(scope, "told", lambda _: ("none", "", ""))
+        yield
+
+
+def rows_of(model: type[models.Model], side: Side) -> list[dict[str, Any]]:
+    """What is this side's, and not shared: the policies tell, even where they are switched off otherwise."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scope, "told", TOLD)
+        with scope.scoped(scope.SHARED):
+            shared = list(model._default_manager.values_list("pk", flat=True))
+        with scope.scoped(scope.Scope(side.tenant.pk)):
+            return list(model._default_manager.exclude(pk__in=shared).order_by("pk").values())
+
+
 def state_of(side: Side) -> dict[str, list[Any]]:
     """Every row that belongs to this side."""
-    rows = {}
-    for model in rls.protected_models():
-        if model._meta.label in {"tenants.ApiKey", "tools_catalog.ToolCall"}:
-            continue  # a used key is marked as used, and calls are recorded
-        with scope.scoped(scope.SHARED):
-            shared = set(model._default_manager.values_list("pk", flat=True))
-        with scope.scoped(scope.Scope(side.tenant.pk)):
-            own = model._default_manager.exclude(pk__in=shared).order_by("pk").values()
-            rows[model._meta.label] = [str(sorted(row.items())) for row in own]
-    return rows
+    left = {"tenants.ApiKey", "tools_catalog.ToolCall"}  # a used key is marked as used, and calls are recorded
+    kept = [model for model in rls.protected_models() if model._meta.label not in left]
+    state = {model._meta.label: [str(sorted(row.items())) for row in rows_of(model, side)] for model in kept}
+    assert sum(len(rows) for rows in state.values()) > 10
+    return state
