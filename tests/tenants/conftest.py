@@ -35,12 +35,9 @@ def sides(transactional_db: None) -> tuple[Side, Side]:
     return made
 
 
-@pytest.fixture(params=["both locks", "row-level security alone", "the application's filters alone"])
+@pytest.fixture(params=["row-level security alone", "the application's filters alone"])
 def locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A connection takes its wrappers when it is opened, and remembers what it was told: so all are opened anew."""
-    if request.param == "both locks":
-        yield request.param
-        return
     close_connections()
     with (filters_off if request.param == "row-level security alone" else policies_off)(monkeypatch):
         yield request.param

