@@ -3,12 +3,10 @@
 import click
 
 EPILOG = """\b
-Example, for a client that reads `mcpServers`:
+Examples:
   {"mcpServers": {"toolscript": {"command": "toolscript", "args": ["mcp"]}}}
-
-\b
-With a tenant's key it shows what that tenant sees:
-  TOOLSCRIPT_API_KEY=tsk_… toolscript mcp
+                                             for a client that reads `mcpServers`
+  TOOLSCRIPT_API_KEY=tsk_… toolscript mcp    with what a tenant sees
 """
 
 

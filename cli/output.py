@@ -61,7 +61,12 @@ def note(text: str, style: str = "") -> None:
 
 
 def say_json(data: Any) -> None:
-    click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+    click.echo(json.dumps(data, ensure_ascii=False, indent=2, default=_moment))
+
+
+def _moment(value: Any) -> str:
+    """As the API writes it."""
+    return str(value.isoformat()).replace("+00:00", "Z")
 
 
 def clean(text: str) -> str:

@@ -25,6 +25,8 @@ def set_up() -> None:
 
 def _start(postgres: Any, data_dir: Path) -> None:
     """Starts it if nobody has. Whoever started it stops it, unless another process has come to use it."""
+    if _held:
+        return  # another command in this process has done it
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
         users = (data_dir / "commands.lock").open("a")

@@ -122,7 +122,8 @@ class ServerAdmin(AcceptServers, TenantRows):
         return form
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        named = ("name", "title", "description", "tenant")
+        hidden = self.get_exclude(request, obj)
+        named = tuple(name for name in ("name", "title", "description", "tenant") if name not in hidden)
         origin = ("is_active", "source", "config_path") if obj else ()
         sections = [(None, (*named, *origin)), ("Connection", CONNECTION), ("What is taken in", CHOICE)]
         if is_of_a_tenant() and obj is not None and obj.tenant_id is None:

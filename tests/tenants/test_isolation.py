@@ -1,98 +1,28 @@
 """Two tenants with the same tools, skills and documents: whatever one asks, it finds nothing of the other's.
 
-The walk is generated: every operation of the OpenAPI description, every MCP tool, and every page of the admin, with
-ids of the other side wherever an id is taken. Each walk runs twice: as the service is, and with the application's own
-filters switched off, so that row-level security stands alone.
+The walk is generated: every operation of the OpenAPI description and every MCP tool here, every page of the admin and
+every command in the files beside, with ids of the other side wherever an id is taken. Each walk runs twice: as the
+service is, and with the application's own filters switched off, so that row-level security stands alone.
 """
 
-import os
-import re
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import anyio
 import httpx2
 import pytest
-from django.contrib import admin
-from django.contrib.auth.models import Permission, User
 from django.db import connection, connections
-from django.test import Client as Browser
-from mcp import Client, StdioServerParameters
 from pytest_django.live_server_helper import LiveServer
 
-from core import db
 from core.scope import ALL
-from knowledge.models import Chunk, Source
-from knowledge.services.extractions import extraction_create
-from knowledge.services.ingest import sources_embed
+from knowledge.models import Source
 from mcp_endpoint.tools import TOOLS
 from skills.models import Suggestion
-from tenants import rls
-from tenants.models import Membership
 from tenants.types import Caller
 from tests.conftest import http_client
-from tests.knowledge.library import add
 from tests.mcp_endpoint.agent import call
-from tests.processes import ROOT
-from tests.tenants.people import Side, make_sides
+from tests.tenants.people import Side
+from tests.tenants.walls import QUERY, filters_off, state_of
 from tools_catalog.models import Tool
-
-QUERY = "create a calendar event for zanzibar quokka"
-NO_TENANT = re.compile(r'(?:"?\w+"?\.)?"?tenant_id"? IS NULL')
-
-
-@pytest.fixture
-def sides(transactional_db: None) -> tuple[Side, Side]:
-    made = make_sides()
-    for side in made:
-        text = f"# Meetings\n\nHow {side.mark} plans calendar events: book a room, then invite everybody.\n"
-        source = add("handbook.md", text, tenant=side.tenant, title=f"Handbook of {side.mark}")
-        chunk = Chunk.objects.filter(source=source).first()
-        assert chunk is not None
-        extraction_create(chunk, type="decision", content={"text": f"Decided by {side.mark}."}, topics=[])
-        Suggestion.objects.create(
-            tenant=side.tenant,
-            key=f"idea {side.mark}",
-            name=f"Idea {side.mark}",
-            description=f"For {side.mark} only.",
-            origin=Suggestion.Origin.PROPOSE,
-        )
-    sources_embed(None)
-    return made
-
-
-@contextmanager
-def filters_off(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every filter of the application reads `tenant IS NULL OR tenant = mine`: the first half becomes true."""
-    fetch = db.fetch
-
-    def unfiltered(sql: Any, *args: Any, **options: Any) -> Any:
-        return fetch(NO_TENANT.sub("TRUE", sql), *args, **options)
-
-    def rewritten(execute: Any, sql: Any, params: Any, many: bool, context: Any) -> Any:
-        return execute(NO_TENANT.sub("TRUE", sql) if isinstance(sql, str) else sql, params, many, context)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(db, "fetch", unfiltered)
-        obey = rls.obey
-        patch.setattr(rls, "obey", lambda run, *rest: obey(lambda *again: rewritten(run, *again), *rest), raising=True)
-        yield
-
-
-@pytest.fixture(params=["both locks", "row-level security alone"])
-def locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A connection takes its wrappers when it is opened, so all are opened anew."""
-    if request.param == "both locks":
-        yield request.param
-        return
-    connections.close_all()
-    connection.execute_wrappers.clear()
-    with filters_off(monkeypatch):
-        yield request.param
-    connections.close_all()
-    connection.execute_wrappers.clear()
 
 
 class Walk:
@@ -157,22 +87,6 @@ class Walk:
         if "filters" in fields:
             made["filters"] = {"should": [{"field": "path", "op": "exists", "value": True}]}
         return {field: value for field, value in made.items() if value is not None}
-
-
-def state_of(side: Side) -> dict[str, list[Any]]:
-    """Every row that belongs to this side."""
-    from core import scope
-
-    rows = {}
-    for model in rls.protected_models():
-        if model._meta.label in {"tenants.ApiKey", "tools_catalog.ToolCall"}:
-            continue  # a used key is marked as used, and calls are recorded
-        with scope.scoped(scope.SHARED):
-            shared = set(model._default_manager.values_list("pk", flat=True))
-        with scope.scoped(scope.Scope(side.tenant.pk)):
-            own = model._default_manager.exclude(pk__in=shared).order_by("pk").values()
-            rows[model._meta.label] = [str(sorted(row.items())) for row in own]
-    return rows
 
 
 def test_the_filters_can_really_be_switched_off(
@@ -241,62 +155,6 @@ def test_every_mcp_tool(sides: tuple[Side, Side], live_server: LiveServer) -> No
                 assert other.mark not in text.replace(f"'{other.mark}'", ""), (name, arguments, text[:500])
                 seen += text
         assert mine.mark in seen
-
-
-@pytest.mark.usefixtures("locks")
-def test_every_page_of_the_admin(sides: tuple[Side, Side]) -> None:
-    for mine, other in (sides, sides[::-1]):
-        user = User.objects.create_user(f"{mine.mark}-staff", password="x", is_staff=True)
-        user.user_permissions.set(Permission.objects.all())
-        Membership.objects.create(user=user, tenant=mine.tenant)
-        browser = Browser()
-        browser.force_login(user)
-        own = 0
-        for model in admin.site._registry:
-            opts = model._meta
-            if opts.app_label not in {"knowledge", "skills", "tools_catalog", "tenants"}:
-                continue
-            base = f"/admin/{opts.app_label}/{opts.model_name}/"
-            answer = browser.get(base)
-            assert answer.status_code in {200, 403}, base
-            assert other.mark not in answer.text.replace(QUERY, ""), base
-            own += mine.mark in answer.text
-            rows = model._default_manager.all()
-            if rls.belongs_to_tenant(model):
-                for row in rows:
-                    shown = browser.get(f"{base}{row.pk}/change/")
-                    assert other.mark not in shown.text, f"{base}{row.pk}"
-        assert own >= 2
-
-
-def test_the_command_line(sides: tuple[Side, Side]) -> None:
-    """`toolscript mcp` with a tenant's key, as a process of its own on the same database."""
-    settings = connection.settings_dict
-    url = f"postgresql://{settings['USER']}@/{settings['NAME']}?host={settings['HOST']}"
-    for mine, other in (sides, sides[::-1]):
-        command = StdioServerParameters(
-            command=sys.executable,
-            args=["-m", "cli", "mcp"],
-            cwd=str(ROOT),
-            env={
-                "DATABASE_URL": url,
-                "PATH": os.environ["PATH"],
-                "TOOLSCRIPT_API_KEY": mine.key,
-                "TOOLSCRIPT_DATA_DIR": os.environ["TOOLSCRIPT_DATA_DIR"],
-                "TOOLSCRIPT_LOG_LEVEL": "ERROR",
-            },
-        )
-
-        async def work(command: StdioServerParameters = command) -> str:
-            async with Client(command) as client:
-                found = [str(await client.list_tools())]
-                for name in ("search_tools", "search_knowledge"):
-                    found.append(str(await client.call_tool(name, {"query": "calendar event", "limit": 20})))
-                return "".join([*found, str(await client.call_tool("list_skills", {}))])
-
-        text = anyio.run(work)
-        assert mine.mark in text
-        assert other.mark not in text
 
 
 def test_each_sees_its_own_tool_where_names_are_the_same(sides: tuple[Side, Side], live_server: LiveServer) -> None:

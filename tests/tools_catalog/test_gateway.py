@@ -237,7 +237,7 @@ class TestTheRecord:
     def test_who_what_when_and_how_it_went(self, api: Api, server: Server) -> None:
         api.http.post("/tools/made_up__echo", json={"text": "private"}, headers={"X-Request-ID": "abc-1"})
         row = last_call()
-        assert (row.caller, row.target, row.request_id) == ("anonymous", "made_up__echo", "abc-1")
+        assert (row.caller, row.target, row.request_id) == ("key:tests", "made_up__echo", "abc-1")
         assert (row.tool, row.outcome, row.error_code) == (Tool.objects.get(name="echo"), "ok", "")
         assert row.duration_ms is not None
         assert row.arguments is None
