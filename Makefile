@@ -41,7 +41,7 @@ up: $(VENV)/.installed
 	@exec $(PY) manage.py up
 
 test: $(VENV)/.installed-dev $(if $(TORCH),$(VENV)/.installed-torch)
-	@$(PY) -m pytest -n 2 --dist loadfile $(TESTS)
+	@$(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 lint: $(VENV)/.installed-dev
 	@$(VENV)/bin/ruff check .

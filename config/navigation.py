@@ -45,6 +45,7 @@ NAVIGATION = [
             item("Coverage", "donut_large", "skills_skill_coverage", "skills.view_skill"),
             item("Map", "scatter_plot", "skills_skill_map", "skills.view_skill"),
             item("Classification", "rule", "skills_classificationrun_changelist", "skills.view_classificationrun"),
+            item("Capabilities", "conversion_path", "skills_capability_changelist", "skills.view_capability"),
         ],
     },
     {
@@ -52,6 +53,8 @@ NAVIGATION = [
         "items": [
             item("Servers", "dns", "tools_catalog_server_changelist", "tools_catalog.view_server"),
             item("Tools", "handyman", "tools_catalog_tool_changelist", "tools_catalog.view_tool"),
+            item("Sync runs", "sync", "tools_catalog_syncrun_changelist", "tools_catalog.view_syncrun"),
+            item("Calls", "call_made", "tools_catalog_toolcall_changelist", "tools_catalog.view_toolcall"),
             item(
                 "Embedding spaces",
                 "hub",
@@ -61,9 +64,17 @@ NAVIGATION = [
         ],
     },
     {
+        "title": "Knowledge",
+        "items": [
+            item("Documents", "description", "knowledge_source_changelist", "knowledge.view_source"),
+            item("Extractions", "format_quote", "knowledge_extraction_changelist", "knowledge.view_extraction"),
+        ],
+    },
+    {
         "title": "Administration",
         "items": [
             item("Tenants", "apartment", "tenants_tenant_changelist", "tenants.view_tenant"),
+            item("API keys", "key", "tenants_apikey_changelist", "tenants.view_apikey"),
             item("Users", "person", "auth_user_changelist", "auth.view_user"),
             item("Groups", "group", "auth_group_changelist", "auth.view_group"),
             item(

@@ -16,6 +16,7 @@ def _warm_up() -> None:
     from search.services import warm_up
 
     warm_up()
+    import mcp_endpoint.bridge  # noqa: F401 - the SDK takes a second and more to load, so it comes last
 
 
 threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()

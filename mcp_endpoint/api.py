@@ -1,5 +1,9 @@
 """`/mcp` for the web server. Who asks is found out as everywhere else; the rest is the SDK's."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from django.conf import settings
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
@@ -7,10 +11,12 @@ from rest_framework.request import Request
 
 from core.api import ApiView, plain_error
 from core.wire import BodyTooLarge
-from mcp_endpoint.bridge import HttpAnswer, exchange
 from mcp_endpoint.types import caller_now, client_now
 from tenants.limits import client_of
 from tenants.types import caller_of
+
+if TYPE_CHECKING:
+    from mcp_endpoint.bridge import HttpAnswer
 
 NOT_OURS = {"content-length", "connection"}
 
@@ -23,6 +29,8 @@ class McpView(ApiView):
 
     @extend_schema(exclude=True)
     def post(self, request: Request) -> HttpResponse:
+        from mcp_endpoint.bridge import exchange  # brings the SDK
+
         limit = settings.TOOLSCRIPT_MAX_BODY_BYTES
         body = request._request.read(limit + 1)
         if len(body) > limit:

@@ -6,7 +6,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
+
 MARK = "TOOLSCRIPT_TEST_ROOT"
+LONG = ("test_up", "test_broker", "test_openapi", "test_whole_path", "test_many_calls", "test_up_servers", "test_pages")
+"""Files that take long, longest first: they begin first, so that no worker is left alone with one at the end."""
 INHERITED = ("DATABASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "PORT", "REDIS_URL")
 
 
@@ -29,6 +33,11 @@ def _set_up() -> None:
         shutil.rmtree(root, ignore_errors=True)
 
     atexit.register(tear_down)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    rank = {name: place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: rank.get(item.path.stem, len(LONG)))
 
 
 # The workers of a parallel run inherit the environment of the process that started the server.

@@ -12,7 +12,6 @@ from tools_catalog import schemas
 from tools_catalog.models import Server, Tool
 from tools_catalog.selectors import servers_visible, tools_listed
 from tools_catalog.serializers import CallInput, PageInput, ToolListInput
-from tools_catalog.services.gateway import tool_call
 
 CONFIRM_HEADER = "X-Toolscript-Confirm"
 
@@ -39,6 +38,8 @@ class ToolListView(ApiView):
 class ToolCallView(ApiView):
     @extend_schema(**schemas.CALL)
     def post(self, request: Request, tool_id: str) -> HttpResponse:
+        from tools_catalog.services.gateway import tool_call  # brings the SDK
+
         values = validated(CallInput, request.query_params.dict())
         arguments = {} if request.stream is None else request.data  # a tool without arguments needs no body
         confirmed = values["confirm"] or confirmed_by_header(request)

@@ -13,7 +13,6 @@ from tenants.models import Tenant
 from tools_catalog.acceptance import KINDS, accepted
 from tools_catalog.models import SERVER_NAME, Server, SyncRun, Tool
 from tools_catalog.services.catalog import tools_mark_missing, tools_upsert
-from tools_catalog.transports.tolerant import objection
 from tools_catalog.types import Refusal, ToolSpec
 
 REFUSALS_KEPT = 500
@@ -53,6 +52,8 @@ def refused(refusals: list[Refusal]) -> dict[str, Any]:
 @transaction.atomic
 def published_import(data: Any, *, tenant_id: int | None = None) -> ImportReport:
     """Takes one server in the published form. The same form again writes nothing at all."""
+    from tools_catalog.transports.tolerant import objection  # brings the SDK
+
     name, items = _checked(data)
     server = _server(name, data, tenant_id)
     known = set(Tool.objects.filter(server=server).values_list("content_hash", flat=True))

@@ -17,7 +17,6 @@ from tools_catalog.models import Server, SyncRun, Tool
 from tools_catalog.selectors import server_target, servers_connected
 from tools_catalog.services.publication import items_apply, refused
 from tools_catalog.services.sync_requests import sync_request
-from tools_catalog.transports.listing import listing
 from tools_catalog.types import Listing, Refusal, ToolSpec
 
 log = structlog.get_logger("toolscript.sync")
@@ -77,6 +76,8 @@ def _begin(server: Server, trigger: str) -> SyncRun:
 
 def _sync(server: Server, run: SyncRun, stage: Stage) -> None:
     seconds = server.timeout_seconds or settings.SYNC_TIMEOUT
+    from tools_catalog.transports.listing import listing  # brings the SDK: a second and more of every start
+
     found = run_on_loop(listing(server_target(server), seconds=seconds, stage=stage), seconds + END_SECONDS)
     _stage(run, stage, "comparing")
     known = set(Tool.objects.filter(server=server).values_list("content_hash", flat=True))

@@ -1,19 +1,22 @@
 """Asking for a sync. The wish is a column of the server, so that neither a lost message nor a crash forgets it."""
 
+from __future__ import annotations
+
 import asyncio
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import structlog
 from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
-from mcp.client.session import IncomingMessage, MessageHandlerFnT
-from mcp_types import PromptListChangedNotification, ResourceListChangedNotification, ToolListChangedNotification
 
 from tools_catalog.models import Server, SyncRun
 
+if TYPE_CHECKING:
+    from mcp.client.session import IncomingMessage, MessageHandlerFnT
+
 log = structlog.get_logger("toolscript.sync")
-CHANGES = (ToolListChangedNotification, PromptListChangedNotification, ResourceListChangedNotification)
 
 
 def sync_request(server_id: int, trigger: str, *, at: datetime | None = None) -> None:
@@ -26,8 +29,12 @@ def sync_request(server_id: int, trigger: str, *, at: datetime | None = None) ->
 def change_handler(server_id: int) -> MessageHandlerFnT:
     """For whoever holds a session: passes on what the server announces. Goes into `connect(message_handler=…)`."""
 
+    from mcp_types import PromptListChangedNotification, ResourceListChangedNotification, ToolListChangedNotification
+
+    changes = (ToolListChangedNotification, PromptListChangedNotification, ResourceListChangedNotification)
+
     async def handle(message: IncomingMessage) -> None:
-        if isinstance(message, CHANGES):
+        if isinstance(message, changes):
             await announced(server_id)
 
     return handle
