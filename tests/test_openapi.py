@@ -134,7 +134,9 @@ def schemathesis(url: str, folder: Path, *options: str, checks: str = "--checks=
 def test_schemathesis_finds_nothing(live_server: LiveServer, tmp_path: Path, settings: Any) -> None:
     settings.PLANS = plans_from('{"public": {"searches_per_minute": 0, "max_top_k": 1000}}')
     phases = "--phases=examples,coverage,fuzzing"
-    said = schemathesis(live_server.url, tmp_path, f"--exclude-path-regex={STATEFUL}|{CURATED}", phases)
+    said = schemathesis(
+        live_server.url, tmp_path, f"--exclude-path-regex={STATEFUL}|{CURATED}", phases, "--exclude-checks=ignored_auth"
+    )
     generated = re.search(r"(\d+) generated", said)
     assert generated
     assert int(generated[1]) > 300
@@ -143,7 +145,7 @@ def test_schemathesis_finds_nothing(live_server: LiveServer, tmp_path: Path, set
 @pytest.mark.usefixtures("world")
 def test_nor_among_the_endpoints_about_skills(live_server: LiveServer, tmp_path: Path) -> None:
     """Fewer examples each: there are many endpoints. That a skill exists, or is named once, no schema can say."""
-    light = ["--phases=examples,fuzzing", "--exclude-checks=positive_data_acceptance"]
+    light = ["--phases=examples,fuzzing", "--exclude-checks=positive_data_acceptance,ignored_auth"]
     schemathesis(live_server.url, tmp_path, f"--include-path-regex={CURATED}", *light, examples=5)
 
 

@@ -77,6 +77,9 @@ class Service:
     def search(self, query: str) -> Any:
         return self.http.post("/api/v1/search", json={"query": query})
 
+    def credential(self) -> dict[str, str]:
+        return {"X-API-Key": self.key()}
+
     def key(self) -> str:
         found = re.search(r"API key +(tsk_\S+)", self.said())
         assert found is not None, self.said()

@@ -36,7 +36,7 @@ def service(tmp_path_factory: pytest.TempPathFactory, program: HttpProgram) -> I
 
 
 def call(service: Service, tool_id: str, **arguments: Any) -> Any:
-    answer = service.http.post(f"/tools/{tool_id}", json=arguments)
+    answer = service.http.post(f"/tools/{tool_id}", json=arguments, headers=service.credential())
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -67,7 +67,8 @@ def test_200_calls_over_http_while_servers_are_killed_and_come_back(service: Ser
     async def all_of_them() -> list[tuple[int, bool]]:
         limits = httpx2.Limits(max_connections=200)
         address = str(service.http.base_url)
-        async with httpx2.AsyncClient(base_url=address, timeout=120, limits=limits, trust_env=False) as http:
+        options: Any = {"timeout": 120, "limits": limits, "trust_env": False, "headers": service.credential()}
+        async with httpx2.AsyncClient(base_url=address, **options) as http:
             calls = [asyncio.create_task(one(http, number)) for number in range(200)]
             await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
             for child in [p for p in service.children() if str(PROGRAM) in p.cmdline()]:

@@ -43,7 +43,9 @@ def test_the_printed_call_is_answered_by_the_demo_server(service: Service) -> No
     assert command is not None, service.said()
     done = subprocess.run(shlex.split(command[0].replace("\\\n", " ")), capture_output=True, text=True, check=True)
     assert '"result":20.0' in done.stdout
-    note = service.http.post("/tools/demo__add_note", json={"title": "Milk", "text": "Two litres."}).json()
+    milk = {"title": "Milk", "text": "Two litres."}
+    assert service.http.post("/tools/demo__add_note", json=milk).status_code == 401
+    note = service.http.post("/tools/demo__add_note", json=milk, headers=service.credential()).json()
     assert note["structuredContent"]["title"] == "Milk"
     assert (service.folder / "demo" / "notes.json").exists()
 

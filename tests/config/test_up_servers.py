@@ -48,7 +48,7 @@ def test_finds_their_tools(service: Service) -> None:
 
 def test_calls_a_tool(service: Service) -> None:
     body = {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"}
-    answer = service.http.post("/tools/time__convert_time", json=body).json()
+    answer = service.http.post("/tools/time__convert_time", json=body, headers=service.credential()).json()
     assert "T21:00:00+09:00" in answer["content"][0]["text"]
     assert answer["isError"] is False
 

@@ -124,7 +124,7 @@ class TestTheCommand:
 
     def test_propose_list_and_decide(self, catalogue: None) -> None:
         assert "7 tools looked at, 2 clusters, 2 suggestions filed." in self.run("propose").output
-        rows = json.loads(self.run("suggestions", "--json").stdout)
+        rows = json.loads(self.run("suggestions", "--output", "json").stdout)
         assert [row["asked"] for row in rows] == [3, 3]
         first, second = rows[0]["id"], rows[1]["id"]
         output = self.run("approve", str(first), "--id", "crafts", "--name", "Crafts").output
@@ -137,13 +137,13 @@ class TestTheCommand:
         assert "There are none" in self.run("suggestions").output
         decided = {
             row["status"]: row["decided_by"]
-            for row in json.loads(self.run("suggestions", "--status", "all", "--json").stdout)
+            for row in json.loads(self.run("suggestions", "--status", "all", "--output", "json").stdout)
         }
         assert decided == {"merged": ANY, "rejected": ANY}
         assert all("shell" in by for by in decided.values())
 
     def test_list_and_classify(self, catalogue: None) -> None:
-        assert json.loads(self.run("list", "--json").stdout)[0]["id"] == "weather"
+        assert json.loads(self.run("list", "--output", "json").stdout)[0]["id"] == "weather"
         assert "weather" in self.run("list", "--all").output
         assert "suggested" in self.run("classify", "--retry").output
         assert "Nothing waits" in self.run("classify").output
