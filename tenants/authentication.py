@@ -65,10 +65,13 @@ def caller_from(request: HttpRequest) -> Caller:
 
 
 def credential_of(request: HttpRequest) -> str:
-    bearer = request.headers.get("Authorization", "").strip()
-    key = request.headers.get("X-API-Key", "").strip()
-    if bearer and key:
+    """What was sent, or nothing. An empty header is a credential that went wrong, not the wish to be anonymous."""
+    given = {name: request.headers[name].strip() for name in ("Authorization", "X-API-Key") if name in request.headers}
+    if len(given) > 1:
         raise Unauthorized("Give one credential: Authorization or X-API-Key.")
+    if "" in given.values():
+        raise Unauthorized("The credential is empty.")
+    bearer, key = given.get("Authorization", ""), given.get("X-API-Key", "")
     if not bearer:
         if key and not key.startswith(MARK):
             raise Unauthorized("The API key is not known.")

@@ -89,6 +89,8 @@ class TestAKeyDoesNotOpen:
     def test_two_credentials_are_refused(self, live_server: LiveServer, tenant: Tenant) -> None:
         _, key = key_create(name="agents", tenant=tenant)
         refused(ask(live_server, X_API_Key=key, Authorization=f"Bearer {key}"), 401, "one credential")
+        refused(ask(live_server, X_API_Key=key, Authorization=" "), 401, "one credential")
+        refused(ask(live_server, X_API_Key=""), 401, "empty")
 
 
 def test_an_administrators_key_writes(tenant: Tenant) -> None:
