@@ -239,7 +239,10 @@ TRUSTED_PROXIES = env.integer("TOOLSCRIPT_TRUSTED_PROXIES", 0, 0, 10)
 # --- Web --------------------------------------------------------------------------------------------------
 TOOLSCRIPT_MAX_BODY_BYTES = env.integer("TOOLSCRIPT_MAX_BODY_BYTES", 1_048_576, 1024, 1_073_741_824)
 # A document in base64 is a third larger than it is.
-LARGE_BODIES = {"/api/v1/knowledge/sources": MAX_DOCUMENT_BYTES * 4 // 3 + 65_536}
+LARGE_BODIES = {
+    "/api/v1/knowledge/sources": MAX_DOCUMENT_BYTES * 4 // 3 + 65_536,
+    "/api/v1/import": max(33_554_432, TOOLSCRIPT_MAX_BODY_BYTES),
+}
 WEB_WORKERS = env.integer("TOOLSCRIPT_WEB_WORKERS", 2, 1, 64)
 WEB_THREADS = env.integer("TOOLSCRIPT_WEB_THREADS", 4, 1, 256)
 TASK_WORKERS = env.integer("TOOLSCRIPT_TASK_WORKERS", 2, 1, 64)

@@ -54,6 +54,7 @@ def configure(level: str) -> dict[str, Any]:
             "mcp.server": {"level": "WARNING"},
             # What MCP servers write and where they are can hold secrets; we say what failed ourselves.
             "mcp.client": {"level": "CRITICAL"},
+            "client": {"level": "CRITICAL"},  # the name that the SDK's client session logs under
             "mcp.shared": {"level": "CRITICAL"},
             "httpx": {"level": "WARNING"},
             # What is odd about a PDF is of no use to anyone as long as it can be read.

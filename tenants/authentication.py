@@ -88,6 +88,10 @@ def _by_token(token: str) -> Caller:
     return token_caller(token)
 
 
+WRITERS = ("skills.change_skill", "tools_catalog.change_server")
+"""Who has one of these in the admin may write here too. (Superusers have all.)"""
+
+
 def caller_of_user(user: Any) -> Caller:
     """A member of staff, as the admin knows them. Superusers here see what is shared, as any administrator does."""
     with scope.scoped(scope.ALL):
@@ -95,7 +99,8 @@ def caller_of_user(user: Any) -> Caller:
     if found is not None and not found.tenant.is_active:
         raise Forbidden("Your tenant is switched off.")
     tenant_id, plan = (found.tenant_id, found.tenant.plan) if found else (None, STANDARD)
-    return Caller(f"user:{user.get_username()}", tenant_id, True, user.is_superuser, plan)
+    may_write = any(user.has_perm(name) for name in WRITERS)
+    return Caller(f"user:{user.get_username()}", tenant_id, may_write, user.is_superuser, plan)
 
 
 def check_session_form(request: Request, caller: Caller) -> None:

@@ -57,6 +57,8 @@ def _read(item: Any, objection: str, read: Callable[[Mapping[str, Any]], ToolSpe
         raise Unacceptable(objection)
     if not isinstance(item.get("description") or "", str):
         raise Unacceptable("description: a text is expected")
+    if "requests" in item and not _are_texts(item["requests"]):
+        raise Unacceptable("requests: a list of texts is expected")
     try:
         text = json.dumps(item, ensure_ascii=False, allow_nan=False)
         size = len(text.encode())
@@ -65,9 +67,13 @@ def _read(item: Any, objection: str, read: Callable[[Mapping[str, Any]], ToolSpe
         raise Unacceptable(f"it cannot be kept: {type(exc).__name__}") from None
     if size > MAX_BYTES:
         raise Unacceptable(f"it has {size:,} bytes; at most {MAX_BYTES:,} are kept")
-    if "\0" in spec.name + spec.description + spec.uri:
+    if any("\0" in text for text in (spec.name, spec.description, spec.uri, *(spec.requests or ()))):
         raise Unacceptable("it holds a NUL character")
     return spec
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def _check(spec: ToolSpec) -> None:

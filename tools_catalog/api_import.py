@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
@@ -10,6 +11,7 @@ from rest_framework.request import Request
 
 from core.api import ApiView, json_body, json_response, refuse_unknown
 from core.openapi import Schema, array, record, responses
+from core.wire import StrictJSONParser
 from tenants.types import caller_of
 from tools_catalog.services.publication import published_import
 from tools_catalog.tasks import request_refresh
@@ -46,7 +48,16 @@ IMPORT: dict[str, Any] = {
 }
 
 
+class ImportParser(StrictJSONParser):
+    """All that a large server publishes comes in one body."""
+
+    def most_bytes(self) -> int:
+        return int(settings.LARGE_BODIES["/api/v1/import"])
+
+
 class ImportView(ApiView):
+    parser_classes = [ImportParser]
+
     @extend_schema(**IMPORT)
     def post(self, request: Request) -> HttpResponse:
         body = json_body(request)

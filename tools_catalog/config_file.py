@@ -35,7 +35,18 @@ class Problem(ValidationFailed):
     """Says which file, which key, and what to do."""
 
     def __init__(self, path: Path, key: str, what: str) -> None:
-        super().__init__(f"{path}: {key}: {what}" if key else f"{path}: {what}", {"file": str(path), "key": key})
+        file, key, what = (_printable(text) for text in (str(path), key, what))
+        super().__init__(f"{file}: {key}: {what}" if key else f"{file}: {what}", {"file": file, "key": key})
+
+
+def _printable(text: str) -> str:
+    """What a message quotes has to be printed and stored, whatever it is."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
+
+
+def _is_text(value: Any) -> bool:
+    """Without what neither the database nor a process takes: NUL and half characters."""
+    return isinstance(value, str) and _printable(value) == value
 
 
 def files(explicit: Iterable[str]) -> list[Path]:
@@ -54,6 +65,13 @@ def read_all(paths: Iterable[Path]) -> Merged:
 
 
 def read(path: Path) -> dict[str, ServerConfig]:
+    try:
+        return _read(path)
+    except RecursionError:
+        raise Problem(path, "", "it is nested too deeply.") from None
+
+
+def _read(path: Path) -> dict[str, ServerConfig]:
     data = _parsed(path)
     _known(path, "", data, ROOT_KEYS)
     servers = data.get("mcpServers", {})
@@ -67,7 +85,7 @@ def _parsed(path: Path) -> dict[str, Any]:
         data = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=lambda pairs: _unique(path, pairs))
     except json.JSONDecodeError as exc:
         raise Problem(path, f"line {exc.lineno}, column {exc.colno}", f"this is no JSON: {exc.msg}.") from None
-    except (OSError, UnicodeDecodeError) as exc:
+    except (OSError, ValueError) as exc:
         raise Problem(path, "", f"it cannot be read: {exc}.") from None
     if not isinstance(data, dict):
         raise Problem(path, "", 'an object is expected: {"mcpServers": {…}}.')
@@ -84,7 +102,7 @@ def _unique(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _server(path: Path, name: str, entry: Any) -> ServerConfig:
     key = f"mcpServers.{name}"
-    if not re.match(SERVER_NAME, name) or len(name) > MAX_NAME:
+    if not re.fullmatch(SERVER_NAME, name) or len(name) > MAX_NAME:
         raise Problem(
             path,
             key,
@@ -129,7 +147,7 @@ def _transport(path: Path, key: str, entry: Mapping[str, Any]) -> str:
         if str(entry["url"]).rstrip("/").endswith("/sse"):
             raise Problem(path, f"{key}.type", 'http or sse? This url could be either. Add "type": "sse" or "http".')
         return "http"
-    if given not in TYPES:
+    if not isinstance(given, str) or given not in TYPES:
         raise Problem(path, f"{key}.type", f"{given!r} is not known. Use stdio, http or sse.")
     needed = "command" if TYPES[given] == "stdio" else "url"
     if needed not in entry:
@@ -147,14 +165,14 @@ def _known(path: Path, key: str, entry: Mapping[str, Any], known: set[str]) -> N
 
 def _text(path: Path, key: str, entry: Mapping[str, Any], name: str) -> str:
     value = entry.get(name, "")
-    if not isinstance(value, str) or (name in entry and not value.strip()) or "\0" in value:
+    if not _is_text(value) or (name in entry and not value.strip()):
         raise Problem(path, f"{key}.{name}", "a text is expected, and it must not be empty.")
-    return value
+    return str(value)
 
 
 def _texts(path: Path, key: str, entry: Mapping[str, Any], name: str) -> tuple[str, ...]:
     value = entry.get(name, [])
-    if not isinstance(value, list) or not all(isinstance(item, str) and "\0" not in item for item in value):
+    if not isinstance(value, list) or not all(_is_text(item) for item in value):
         raise Problem(path, f"{key}.{name}", 'a list of texts is expected, such as ["a", "b"].')
     return tuple(value)
 
@@ -164,7 +182,7 @@ def _map(path: Path, key: str, entry: Mapping[str, Any], name: str) -> dict[str,
     if not isinstance(value, dict):
         raise Problem(path, f"{key}.{name}", 'an object of texts is expected, such as {"NAME": "${NAME}"}.')
     for inner, text in value.items():
-        if not isinstance(text, str) or "\0" in text or not inner:
+        if not _is_text(text) or not _is_text(inner) or not inner:
             raise Problem(path, f"{key}.{name}.{inner}", f"a text is expected; write {json.dumps(str(text))}.")
     return dict(value)
 

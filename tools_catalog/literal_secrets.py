@@ -5,14 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
-from tools_catalog.transports.references import REFERENCE
+from tools_catalog.transports.references import NAMES, REFERENCE
 from tools_catalog.types import Target
 
-NAMES = re.compile(
-    r"authorization|token|secret|passw(or)?d|passphrase|api[-_]?key|apikey|access[-_]?key|private[-_]?key"
-    r"|credential|cookie|auth[-_]?key|(^|[-_])(pat|pwd|key|auth)$",
-    re.IGNORECASE,
-)
 VALUES = re.compile(
     r"^(bearer|basic|token)\s+\S{6,}|\bgh[pousr]_\w{16,}|\bgithub_pat_\w{16,}|\bglpat-\S{16,}|\bsk-\S{16,}"
     r"|\bxox[abps]-\S{8,}|\bAKIA[0-9A-Z]{12,}|\beyJ[\w-]{8,}\.[\w-]{8,}\.|-----BEGIN [A-Z ]*PRIVATE KEY",

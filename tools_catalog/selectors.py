@@ -9,11 +9,16 @@ from django.db.models import Case, Count, Q, QuerySet, Value, When
 
 from core import db
 from core.cached import Cached
+from core.errors import ValidationFailed
 from embeddings.types import Vectors
 from tools_catalog.models import Review, Server, Tool, ToolDefinition
 from tools_catalog.types import ITEM_TYPES, Space, Target, ToolHit, ToolHits, ToolSchemas
 
 DIGITS = 4
+MAX_SERVER_NAME = 128
+MAX_TOOL_NAME = 255
+MAX_READINGS = 2000
+"""How many pairs of server and tool one request may ask for: each is a condition of the query."""
 
 LIVE_SPACE: LiteralString = "SELECT id, model, fingerprint, dim FROM tools_catalog_embeddingspace WHERE is_live"
 
@@ -174,9 +179,11 @@ def tool_by_id(item_id: str, *, item_type: str, tenant_id: int | None, server: s
 
 
 def id_readings(item_id: str) -> list[tuple[str, str]]:
-    """Every way to split at a `__`: `a__b__c` is b__c of a, or c of a__b."""
-    ends = [i for i in range(1, len(item_id) - 2) if item_id.startswith("__", i)]
-    return [(item_id[:i], item_id[i + 2 :]) for i in ends if "\0" not in item_id]
+    """Every way to split at a `__`: `a__b__c` is b__c of a, or c of a__b. No part is longer than names can be."""
+    if "\0" in item_id or len(item_id) > MAX_SERVER_NAME + 2 + MAX_TOOL_NAME:
+        return []
+    first, last = max(1, len(item_id) - 2 - MAX_TOOL_NAME), min(len(item_id) - 3, MAX_SERVER_NAME)
+    return [(item_id[:i], item_id[i + 2 :]) for i in range(first, last + 1) if item_id.startswith("__", i)]
 
 
 def tools_listed(words: list[str] | None, *, item_type: str, tenant_id: int | None) -> QuerySet[Tool]:
@@ -184,10 +191,12 @@ def tools_listed(words: list[str] | None, *, item_type: str, tenant_id: int | No
     tools = tools_visible(tenant_id, item_type).order_by("server__name", "name", "id")
     if words is None:
         return tools
+    readings = [reading for word in words for reading in id_readings(word)]
+    if len(readings) > MAX_READINGS:
+        raise ValidationFailed("filter: these ids can be read in too many ways. Ask for fewer at a time.")
     wanted = Q(server__name__in=words)
-    for word in words:
-        for head, name in id_readings(word):
-            wanted |= Q(server__name=head, name=name)
+    for head, name in readings:
+        wanted |= Q(server__name=head, name=name)
     return tools.filter(wanted)
 
 

@@ -11,6 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -78,7 +79,8 @@ class Session:
         self._leave = asyncio.Event()
         self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._ready.add_done_callback(lambda future: future.cancelled() or future.exception())  # or asyncio complains
-        self.task = asyncio.create_task(self._live(), name=f"session {target.name}")
+        # It outlives the request that needs it first, and knows nothing of it.
+        self.task = asyncio.create_task(self._live(), name=f"session {target.name}", context=Context())
 
     @property
     def is_over(self) -> bool:

@@ -91,3 +91,21 @@ def test_tenants_and_members_are_for_superusers(staff: Client, boss: Client) -> 
     for page in ("/admin/tenants/tenant/", "/admin/tenants/membership/"):
         assert staff.get(page).status_code == 403
         assert boss.get(page).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("permission", "status"),
+    [(None, 403), ("view_skill", 403), ("change_skill", 200), ("change_server", 200)],
+)
+def test_a_session_writes_to_the_api_with_a_permission_of_the_admin(
+    transactional_db: None, permission: str | None, status: int
+) -> None:
+    user = User.objects.create_user("ada", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename=permission))
+    Membership.objects.create(user=user, tenant=Tenant.objects.create(slug="acme", name="Acme"))
+    browser = Client()
+    browser.force_login(user)
+    body = {"server": "mailer", "tools": []}
+    assert browser.get("/servers").status_code == 200
+    answer = browser.post("/api/v1/import", body, content_type="application/json")
+    assert answer.status_code == status, answer.text

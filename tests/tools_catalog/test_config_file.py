@@ -89,6 +89,11 @@ class TestErrorsNameFileKeyAndFix:
             ({"command": "a", "args": "b"}, 'mcpServers.s.args: a list of texts is expected, such as ["a", "b"].'),
             ({"command": "a", "env": {"N": 1}}, 'mcpServers.s.env.N: a text is expected; write "1".'),
             ({"command": "a", "type": "pipe"}, "mcpServers.s.type: 'pipe' is not known. Use stdio, http or sse."),
+            ({"command": "a", "type": ["stdio"]}, "mcpServers.s.type: ['stdio'] is not known. Use stdio, http or sse."),
+            ({"command": "a\ud800"}, "mcpServers.s.command: a text is expected"),
+            ({"command": "a", "args": ["\ud800"]}, "mcpServers.s.args: a list of texts is expected"),
+            ({"command": "a", "env": {"\ud800": "b"}}, "mcpServers.s.env.\\ud800: a text is expected"),
+            ({"command": "a", "\ud800\0": "b"}, "mcpServers.s.\\ud800\\0: this key is not known."),
             ({"command": "a", "type": "http"}, 'mcpServers.s.url: it is missing: type "http" needs it.'),
             ({"url": "x.test"}, "mcpServers.s.url: it must start with http:// or https://."),
             ({"url": "http://x/sse"}, "mcpServers.s.type: http or sse? This url could be either."),
@@ -99,6 +104,23 @@ class TestErrorsNameFileKeyAndFix:
     )
     def test_of_one_server(self, tmp_path: Path, entry: Any, message: str) -> None:
         assert problem(tmp_path, {"s": entry}).startswith(message)
+
+    def test_of_a_name_that_ends_in_a_line_break(self, tmp_path: Path) -> None:
+        assert problem(tmp_path, {"a\n": {"command": "a"}}).startswith("mcpServers.a\n: this name cannot be used")
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ('{"mcpServers": ' + "[" * 100_000 + "]" * 100_000 + "}", "it is nested too deeply."),
+            ('{"mcpServers": {"s": {"timeout": ' + "1" * 5000 + "}}}", "it cannot be read: Exceeds the limit"),
+        ],
+    )
+    def test_of_a_file_that_python_cannot_hold(self, tmp_path: Path, text: str, message: str) -> None:
+        path = tmp_path / "bad.json"
+        path.write_text(text)
+        with pytest.raises(ValidationFailed, match=message) as caught:
+            config_file.read(path)
+        assert caught.value.details["file"] == str(path)
 
     @pytest.mark.parametrize(
         ("entry", "key"),

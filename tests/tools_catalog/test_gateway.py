@@ -17,6 +17,7 @@ from tests.conftest import Api
 from tests.processes import eventually
 from tests.tools_catalog.gateway_world import add_server, children, http_test_program, test_server
 from tools_catalog.models import Server, Tool, ToolCall
+from tools_catalog.selectors import id_readings
 from tools_catalog.services.catalog import server_upsert, tool_set_active, tools_upsert
 from tools_catalog.services.gateway import pool, sessions_close
 from tools_catalog.tasks import forget_old_calls
@@ -141,6 +142,21 @@ class TestNames:
         assert error["details"]["candidates"] == ["odd / odd__echo", "odd__odd / echo"]
         answer = call(api, "odd__odd__echo", {"text": "x"}, server="odd__odd")
         assert answer["structuredContent"]["text"] == "x"
+
+    def test_ids_that_no_item_can_have_are_not_looked_up(self, api: Api, server: Server) -> None:
+        assert id_readings("a__b__c") == [("a", "b__c"), ("a__b", "c")]
+        assert id_readings("s" * 128 + "__" + "t" * 255) == [("s" * 128, "t" * 255)]
+        for item_id in ("s" * 129 + "__t", "s__" + "t" * 256, "_" * 5000, "a__b\0"):
+            assert id_readings(item_id) == []
+        assert len(id_readings("_" * 385)) == 1
+        assert len(id_readings("_" * 250)) == 128
+        assert refused(api, "_" * 250, {}, expect=404)["code"] == "NOT_FOUND"
+
+    def test_too_many_readings_are_refused(self, api: Api, server: Server) -> None:
+        many = ",".join(["_" * 250] * 20)
+        answer = api.http.get("/runtime/tools.ts", params={"filter": many})
+        assert answer.status_code == 422
+        assert "too many ways" in answer.text
 
 
 class TestConfirmation:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from django.db import connection
+from pytest_django import Settings
 
 from cli.main import toolscript
 from core.errors import Conflict, ValidationFailed
@@ -155,6 +156,13 @@ class TestTheApi:
         answer = api.http.post("/api/v1/import", json=body)
         assert answer.status_code == status
         assert answer.json()["error"]["code"] == "VALIDATION_ERROR"
+
+    def test_takes_more_than_the_usual_body(self, api: Api, settings: Settings) -> None:
+        settings.TOOLSCRIPT_MAX_BODY_BYTES = 1024
+        body = {"server": "large", "tools": [tool("send", "Send a message. " * 100)]}
+        assert api.http.post("/api/v1/import", json=body).json()["created"] == 1
+        settings.LARGE_BODIES = {"/api/v1/import": 1024}
+        assert api.http.post("/api/v1/import", json=body).status_code == 413
 
     def test_a_conflict(self, api: Api) -> None:
         url_server("mailer", "http", "http://127.0.0.1:9/")

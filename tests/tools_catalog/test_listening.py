@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 from django.db import connections
+from django.utils import timezone
 from pytest_django import Settings
 
+from core import scope
+from tenants.models import Tenant
 from tests.mcp_servers.made import raw_server, tool, url_server
 from tests.mcp_servers.sdk import http_server, part
 from tests.processes import eventually
@@ -18,6 +21,7 @@ from tools_catalog.selectors import tools_served
 from tools_catalog.services.listening import Listener, announcing
 from tools_catalog.services.schedule import servers_due
 from tools_catalog.services.sync import server_sync
+from tools_catalog.services.sync_requests import announced
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -77,6 +81,34 @@ def test_over_http_in_the_newer_protocol() -> None:
             there.announce()
             assert eventually(lambda: served() == {"greet", "part"})
         assert SyncRun.objects.first().trigger == "change"  # type: ignore[union-attr]
+
+
+def test_a_server_that_is_away_is_asked_again_when_it_is_back(capfd: pytest.CaptureFixture[str]) -> None:
+    logged = []
+
+    def times_lost() -> int:
+        logged.append(capfd.readouterr().err)
+        return "".join(logged).count("listen.lost")
+
+    with http_server() as there:
+        there.token = "another"
+        url_server("polite", "http", there.url("/mcp"), announces=True)
+        Server.objects.update(synced_at=timezone.now())
+        with listening():
+            assert eventually(lambda: times_lost() >= 2)
+            assert not SyncRun.objects.exists()
+            there.token = ""
+            assert eventually(lambda: served() == {"greet"})
+    assert {run.trigger for run in SyncRun.objects.all()} == {"change"}
+
+
+def test_whoever_opened_the_session_the_wish_is_written_down() -> None:
+    tenant = Tenant.objects.create(slug="acme", name="Acme")
+    server = url_server("shared", "http", "http://127.0.0.1:9/")
+    with scope.scoped(scope.Scope(tenant.pk)):
+        asyncio.run(announced(server.pk))
+    server.refresh_from_db()
+    assert server.due_trigger == "change"
 
 
 def test_only_servers_that_announce_are_listened_to(tmp_path: Path, settings: Settings) -> None:

@@ -74,8 +74,33 @@ class TestWhoMaySayWhatRuns:
             server_define(server, ServerConfig("a", "http", url="http://x"), may_run_commands=False)
 
     def test_a_curator_adds_a_remote_server(self, curator: Client) -> None:
-        assert post(curator, ADD, {"name": "remote", **HTTP}).status_code == 302
-        assert Server.objects.get().headers == {"Authorization": "Bearer ${T}"}
+        assert post(curator, ADD, {"name": "remote", **HTTP, "headers": "{}"}).status_code == 302
+        assert Server.objects.get().url == "https://x.test/mcp"
+
+
+class TestWhoMaySayWhereVariablesAreSent:
+    @pytest.mark.parametrize("fields", [{}, {"url": "https://x.test/${T}", "headers": "{}"}])
+    def test_nobody_but_a_superuser(self, curator: Client, fields: dict[str, str]) -> None:
+        answer = post(curator, ADD, {"name": "remote", **HTTP, **fields})
+        assert "Only a superuser" in answer.content.decode()
+        assert not Server.objects.exists()
+
+    def test_others_leave_it_or_take_it_out(self, curator: Client) -> None:
+        headers: Any = {"Authorization": "Bearer ${T}"}
+        server = Server.objects.create(
+            name="a", source="admin", transport="http", url=HTTP["url"], headers=headers, protocol="1"
+        )
+        url = f"/admin/tools_catalog/server/{server.pk}/change/"
+        assert "Only a superuser" in post(curator, url, {**HTTP, "url": "https://evil.test"}).content.decode()
+        assert post(curator, url, {**HTTP, "title": "New"}).status_code == 302
+        server.refresh_from_db()
+        assert (server.title, server.url, server.headers) == ("New", HTTP["url"], headers)
+        assert post(curator, url, {**HTTP, "url": "https://y.test", "headers": "{}"}).status_code == 302
+
+    def test_nor_through_the_service(self) -> None:
+        config = ServerConfig("a", "http", url="https://x.test/?q=${T}")
+        with pytest.raises(Forbidden):
+            server_define(Server(name="a"), config, may_run_commands=False)
 
 
 class TestTheForm:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from skills.models import Assignment
 from skills.services.curation import assignment_replace
@@ -115,6 +116,17 @@ class TestWhatIsKeptOut:
         assert "NUL" in why["nul"]
         assert "at most 1,000,000" in why["huge"]
 
+    def test_requests_that_are_no_texts(self, tmp_path: Path) -> None:
+        odd: list[Any] = [5, "text", [["a"]], [{}], None, ["a\0b"]]
+        tools = [tool(f"odd{i}", requests=requests) for i, requests in enumerate(odd)]
+        run = sync(raw_server(tmp_path, tools=[ONE, *tools], title="A\0B"))
+        assert (run.state, run.created, run.refused) == ("done", 1, len(odd))
+        assert {why for name, why in reasons(run).items() if name != "odd5"} == {
+            "requests: a list of texts is expected"
+        }
+        assert "NUL" in reasons(run)["odd5"]
+        assert Server.objects.get().title == "AB"
+
     def test_a_name_of_100_characters_is_fine(self, tmp_path: Path) -> None:
         assert sync(raw_server(tmp_path, tools=[tool("n" * 100)])).created == 1
 
@@ -194,14 +206,30 @@ EMBEDDINGS = "tools_catalog_toolembedding"
 
 def versions(table: str) -> list[Any]:
     """Changes with every write to a row, also with one that writes the same values."""
-    from django.db import connection
-
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT ctid, xmin::text FROM {table} ORDER BY 1")
         return list(cursor.fetchall())
 
 
 class TestFailures:
+    def test_what_nobody_foresaw_is_a_failure_too(self, tmp_path: Path) -> None:
+        server = raw_server(tmp_path, tools=[ONE])
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "CREATE FUNCTION refuse() RETURNS trigger AS $$ BEGIN RAISE EXCEPTION 'odd: %', NEW.name; END $$"
+                " LANGUAGE plpgsql; CREATE TRIGGER refuse BEFORE INSERT ON tools_catalog_tool FOR EACH ROW"
+                " EXECUTE FUNCTION refuse()"
+            )
+        try:
+            run = sync(server)
+        finally:
+            with connection.cursor() as cursor:
+                cursor.execute("DROP FUNCTION refuse() CASCADE")
+        row = Server.objects.get()
+        assert (run.state, row.failures) == ("failed", 1)
+        assert row.last_error == run.error == "It could not be taken in (ProgrammingError). The log says where."
+        assert row.retry_at is not None
+
     @pytest.mark.parametrize(
         ("on", "error"),
         [

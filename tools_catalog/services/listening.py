@@ -27,6 +27,8 @@ log = structlog.get_logger("toolscript.sync")
 LOOK_SECONDS = 1.0
 PING_SECONDS = 15.0
 LONGEST_WAIT = 300.0
+STEADY_SECONDS = 30.0
+"""A connection that held this long was a good one: the next attempt need not wait as long as the last."""
 
 Held = tuple[Target, asyncio.Task[None]]
 
@@ -86,21 +88,27 @@ def announcing() -> dict[int, Target]:
 
 
 async def _hold(server_id: int, target: Target) -> None:
-    wait = 1.0
+    loop = asyncio.get_running_loop()
+    wait, was_away = 1.0, False
     while True:
+        since: float | None = None
         try:
             async with connect(
                 target, seconds=settings.SYNC_TIMEOUT, message_handler=change_handler(server_id)
             ) as client:
                 log.info("listen.started", server=target.name)
-                wait = 1.0
+                since = loop.time()
+                if was_away:
+                    with suppress(DatabaseError):
+                        await announced(server_id)  # what it said meanwhile went unheard
                 await _until_lost(client)
         except ToolscriptError as exc:
             log.info("listen.lost", server=target.name, error=exc.message)
+        was_away = True
+        if since is not None and loop.time() - since >= STEADY_SECONDS:
+            wait = 1.0
         await asyncio.sleep(wait * random.uniform(0.8, 1.2))  # noqa: S311 - no secret
         wait = min(wait * 2, LONGEST_WAIT)
-        with suppress(DatabaseError):
-            await announced(server_id)  # what it said meanwhile went unheard
 
 
 async def _until_lost(client: Client) -> None:

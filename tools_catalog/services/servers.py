@@ -10,6 +10,7 @@ from tools_catalog.literal_secrets import find_literal
 from tools_catalog.models import SERVER_NAME, Server
 from tools_catalog.services.configuration import define, definition
 from tools_catalog.services.tool_index import payload_sync
+from tools_catalog.transports.references import REFERENCE
 from tools_catalog.types import ServerConfig
 
 COMMAND_FIELDS = ("command", "args", "env", "cwd")
@@ -17,7 +18,10 @@ URL_FIELDS = ("url", "headers")
 
 
 def server_check(config: ServerConfig, *, may_run_commands: bool, server: Server | None = None) -> None:
-    """Raises what speaks against this definition. `may_run_commands`: only superusers say what runs on this machine."""
+    """Raises what speaks against this definition.
+
+    `may_run_commands`: only superusers say what runs on this machine, and where values of its environment are sent.
+    """
     if server is not None and server.source == Server.Source.FILE:
         raise Conflict(f"{server.name} is defined in {server.config_path}. Change it there.")
     before = server.transport if server is not None else ""
@@ -27,6 +31,8 @@ def server_check(config: ServerConfig, *, may_run_commands: bool, server: Server
     if not re.fullmatch(SERVER_NAME, config.name):
         raise _bad("name", "Letters, digits, `_`, `.` and `-` are allowed, and a letter or digit comes first.")
     _check_fields(config)
+    if not may_run_commands:
+        _check_references(config, server)
     if literal := find_literal(config):
         raise _bad(re.split(r"[.\[]", literal.key)[0], f"{literal.key}: {literal.advice}")
 
@@ -34,6 +40,15 @@ def server_check(config: ServerConfig, *, may_run_commands: bool, server: Server
 def _command(source: Server | ServerConfig) -> list[Any]:
     values = [getattr(source, name) for name in ("transport", *COMMAND_FIELDS)]
     return [list(v) if isinstance(v, tuple) else v for v in values]
+
+
+def _check_references(config: ServerConfig, server: Server | None) -> None:
+    if server is not None and (server.url, server.headers) == (config.url, config.headers):
+        return
+    for name, texts in (("url", [config.url]), ("headers", config.headers.values())):
+        if any(REFERENCE.search(text) for text in texts):
+            what = "Only a superuser, or the file .toolscript.json, can say which variables are sent to which address."
+            raise Forbidden(what, {"fields": {name: [what]}})
 
 
 def _check_fields(config: ServerConfig) -> None:

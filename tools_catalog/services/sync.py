@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from pathlib import Path
+from traceback import extract_tb
 
 import structlog
 from django.conf import settings
@@ -43,13 +45,29 @@ def server_sync(server_id: int, *, trigger: str, stage: Stage = lambda text: Non
             _sync(server, run, stage)
         except ToolscriptError as exc:
             _fail(server, run, exc.message)
+        except (OperationalError, InterfaceError):
+            _give_up(server_id)
+            raise
+        except Exception as exc:
+            log.error("sync.broke", server=server.name, error=type(exc).__name__, where=_where(exc))
+            _fail(server, run, f"It could not be taken in ({type(exc).__name__}). The log says where.")
         except BaseException:
-            with suppress(OperationalError, InterfaceError):  # then whoever comes next marks it
-                _mark_interrupted(server_id)
+            _give_up(server_id)
             raise
     run.refresh_from_db()
     log.info("sync.finished", server=server.name, state=run.state, seen=run.seen, changed=run.created + run.changed)
     return run
+
+
+def _give_up(server_id: int) -> None:
+    with suppress(OperationalError, InterfaceError):  # then whoever comes next marks it
+        _mark_interrupted(server_id)
+
+
+def _where(exc: Exception) -> list[str]:
+    """The innermost places in our code, without the message: that may quote what the server said."""
+    ours = [at for at in extract_tb(exc.__traceback__) if "site-packages" not in at.filename]
+    return [f"{Path(at.filename).name}:{at.lineno} {at.name}" for at in ours[-5:]]
 
 
 @contextmanager
@@ -106,7 +124,7 @@ def _finish(server: Server, run: SyncRun, found: Listing, specs: list[ToolSpec],
     fresh = {"synced_at": now, "failures": 0, "last_error": "", "failed_at": None, "retry_at": None}
     learnt = {"protocol": found.protocol[:32], "announces": found.announces}
     texts = {
-        name: value[:limit]
+        name: value.replace("\0", "")[:limit]
         for name, value, limit in (("title", found.title, 255), ("description", found.instructions, 5000))
         if value and not getattr(server, name)
     }

@@ -11,6 +11,7 @@ from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 
+from core.scope import ALL, scoped
 from tools_catalog.models import Server, SyncRun
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ async def announced(server_id: int) -> None:
 
 def _request_and_close(server_id: int) -> None:
     try:
-        sync_request(server_id, SyncRun.Trigger.CHANGE)
+        with scoped(ALL):  # whoever opened the session, the server speaks for itself
+            sync_request(server_id, SyncRun.Trigger.CHANGE)
     finally:
         connection.close()  # this thread may never be asked again

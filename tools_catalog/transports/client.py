@@ -119,7 +119,7 @@ def leaves(exc: BaseException) -> list[BaseException]:
 
 def translated(exc: BaseException, name: str, secrets: Secrets, diagnosis: Diagnosis) -> ToolscriptError:
     found = leaves(exc)
-    hint = secrets.hide(diagnosis.hint())
+    hint = diagnosis.hint(secrets)
     ours = next((leaf for leaf in found if isinstance(leaf, ToolscriptError)), None)
     if ours is not None:
         ours.message = secrets.hide(ours.message) + (hint if isinstance(ours, UpstreamError) else "")
@@ -128,20 +128,20 @@ def translated(exc: BaseException, name: str, secrets: Secrets, diagnosis: Diagn
         return ours
     if any(isinstance(leaf, TimeoutError | httpx2.TimeoutException) for leaf in found):
         return UpstreamTimeout(f"{name} did not answer in time.{hint}")
-    return UpstreamError(f"{name}: {secrets.hide(_words(found[0]))}{hint}")
+    return UpstreamError(f"{name}: {_words(found[0], secrets)}{hint}")
 
 
-def _words(exc: BaseException) -> str:
+def _words(exc: BaseException, secrets: Secrets) -> str:
     if isinstance(exc, FileNotFoundError):
-        return f"there is no program or folder {exc.filename!r}. Check command and cwd."
+        return f"there is no program or folder {secrets.hide(repr(exc.filename))}. Check command and cwd."
     if isinstance(exc, PermissionError):
-        return f"{exc.filename!r} may not be run."
+        return f"{secrets.hide(repr(exc.filename))} may not be run."
     if isinstance(exc, httpx2.ConnectError):
         return "nobody answers at its address."
     if isinstance(exc, httpx2.TransportError | httpx2.HTTPStatusError):
         return f"the connection failed ({type(exc).__name__})."
     if isinstance(exc, MCPError):
-        return f"it answered with an error: {exc.message[:500]}."
+        return f"it answered with an error: {secrets.hide(exc.message)[:500]}."
     if isinstance(exc, pydantic.ValidationError):
         return "its answer is not of the form that the protocol asks for."
-    return f"{type(exc).__name__}: {exc}"[:500]
+    return secrets.hide(f"{type(exc).__name__}: {exc}")[:500]

@@ -6,6 +6,8 @@ import os
 from contextvars import ContextVar
 from typing import TextIO
 
+from tools_catalog.transports.references import Secrets
+
 KEPT = 8192
 SHOWN = 600
 
@@ -25,11 +27,15 @@ class Diagnosis:
         if statuses is not None:
             statuses.append(status)
 
-    def hint(self) -> str:
+    def hint(self, secrets: Secrets) -> str:
+        """Secrets are hidden before the text is cut: the half of one would not be recognised."""
         if self.http_status:
             return f" It answered {self.http_status}."
-        tail = self.stderr.decode("utf-8", "replace").strip()
-        return f" Its last words on stderr: {tail[-SHOWN:]}" if tail else ""
+        text = secrets.hide(self.stderr.decode("utf-8", "replace"))
+        if len(self.stderr) >= KEPT:
+            text = text[secrets.longest :]  # it may begin in the middle of one
+        tail = text.strip()[-SHOWN:]
+        return f" Its last words on stderr: {tail}" if tail else ""
 
 
 class StderrPipe:

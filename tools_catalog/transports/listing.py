@@ -10,6 +10,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import METHOD_NOT_FOUND
 
 from core.errors import UpstreamError, UpstreamTimeout
+from tools_catalog.transports.cleaner import Cleaner
 from tools_catalog.transports.client import connect
 from tools_catalog.transports.references import resolve
 from tools_catalog.transports.tolerant import Tap
@@ -79,11 +80,12 @@ async def _read(each: _List, tap: Tap) -> None:
 
 def _listing(client: Client, target: Target, tap: Tap) -> Listing:
     _, secrets = resolve(target)
+    clean = Cleaner(secrets)
     can = client.server_capabilities
     announces = any(part is not None and part.list_changed for part in (can.tools, can.prompts, can.resources))
     info = client.server_info
     return Listing(
-        items=secrets.hide_in([list(item) for item in tap.items]),
+        items=[clean.item(*item) for item in tap.items],
         protocol=client.protocol_version,
         announces=announces,
         title=secrets.hide((info.title if info else None) or ""),

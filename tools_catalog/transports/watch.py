@@ -16,7 +16,7 @@ class Watch:
 
     def hint(self) -> str:
         """What the server said last, for the log."""
-        return self.secrets.hide(self.diagnosis.hint())
+        return self.diagnosis.hint(self.secrets)
 
 
 class WatchedReader:
