@@ -67,10 +67,8 @@ def _knowledge_input(request: Request) -> dict[str, Any]:
     """A body, or parameters, or both: then the body wins."""
     params = validated(KnowledgeParams, request.query_params.dict())
     given = {name: value for name, value in params.items() if value is not None}
-    if request.stream is None:
-        return validated(KnowledgeInput, given)
-    body = validated(KnowledgeInput, json_body(request))
-    return {**body, **{k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if k not in request.data}}
+    body = {} if request.stream is None else json_body(request)
+    return validated(KnowledgeInput, {**given, **body} if isinstance(body, dict) else body)
 
 
 class SearchView(GatewaySearchView):

@@ -128,7 +128,7 @@ def _names(
     # In one piece, but several words: a name, even when each of its words is known.
     sure = unknown or (len(typed.split()) == 1 and len(words(typed)) > 1)
     near: dict[int, NameMatch] = {}
-    for choice, share in names_near(index, name, 2 if sure else 1).items():
+    for choice, share in names_near(index, name, 2 if sure else 1, plain=len(words(typed)) == 1).items():
         for tool_id in _visible(index, index.names[choice], tenant_id, item_type):
             # Names that differ in their signs alone are told apart by them.
             written = max(ratio(typed, published) for published in index.entries[tool_id].names)

@@ -9,6 +9,7 @@ from search.lexical.index import Index
 from search.lexical.words import STOP, stem
 
 LONGEST_NAME = 64
+SHORT_NAME = 7
 CHOICES = 2
 """How many equally near words stand in for an unknown one."""
 
@@ -36,13 +37,20 @@ def repairs(index: Index, word: str) -> dict[str, float]:
     return {choice: 0.8**closest * 0.6**place for place, choice in enumerate(best[:CHOICES])}
 
 
-def names_near(index: Index, name: str, most: int) -> dict[str, float]:
-    """Names at most so many errors away, with how much of the name is right. Short names allow one error or none."""
+def names_near(index: Index, name: str, most: int, *, plain: bool = False) -> dict[str, float]:
+    """Names at most so many errors away, with how much of the name is right. Short names allow one error or none.
+
+    `plain`: it is one word like any other, and may mean itself. `beach` is no `search`.
+    """
     if not 3 <= len(name) <= LONGEST_NAME:
         return {}
     most = min(most, 1 if len(name) < 5 else 2)
     choices = _window(_by_length(index, "names", index.names), name, most)
-    found = _extract(name, choices, most)
+    found = [
+        (choice, distance)
+        for choice, distance in _extract(name, choices, most)
+        if distance < 2 or not plain or len(choice) >= SHORT_NAME
+    ]
     return {choice: 1 - distance / max(len(name), len(choice)) for choice, distance in found if _safe(name, choice)}
 
 

@@ -18,7 +18,7 @@ from tenants.admin import require_own
 from tenants.visible import visible
 from tools_catalog.models import Tool
 
-SALT = "desk.move"
+SALT = "desk.move.state"
 
 
 def move(request: HttpRequest) -> HttpResponse:
@@ -37,9 +37,10 @@ def move(request: HttpRequest) -> HttpResponse:
 
 def undo(request: HttpRequest) -> HttpResponse:
     try:
-        tool_id, target, before = signing.loads(request.POST.get("token", ""), salt=SALT, max_age=86_400)
+        tool_id, target, before, state = signing.loads(request.POST.get("token", ""), salt=SALT, max_age=86_400)
         _require_own(tool_id)
-        tool = tool_move_undo(tool_id, target=target, before=[tuple(row) for row in before])
+        rows = [tuple(row) for row in before]
+        tool = tool_move_undo(tool_id, target=target, before=rows, state=tuple(state) if state else None)
     except signing.BadSignature:
         return _answer(request, error="This can no longer be taken back.")
     except ToolscriptError as exc:
@@ -56,7 +57,7 @@ def _require_own(tool_id: int) -> None:
 
 
 def _token(done: Move) -> str:
-    return signing.dumps([done.tool.pk, done.skill.pk, done.before], salt=SALT, compress=True)
+    return signing.dumps([done.tool.pk, done.skill.pk, done.before, done.state], salt=SALT, compress=True)
 
 
 def _number(request: HttpRequest) -> int:

@@ -14,7 +14,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 from core import scope
 from core.errors import ValidationFailed
 from skills.admin import coverage, lineage, moves
-from skills.admin.desk import changing, viewing
+from skills.admin.desk import changing, told, viewing
 from skills.models import Skill
 from skills.reports.filing import WEAK, skill_filing
 from skills.reports.health import skill_health
@@ -116,7 +116,9 @@ class SkillAdmin(TenantRows):
         return ours + urls
 
     def get_readonly_fields(self, request: HttpRequest, obj: Skill | None = None) -> tuple[str, ...]:
-        return ("id",) if obj else ()
+        if obj is None:
+            return ()
+        return ("id",) if obj.deleted_at is None else ("id", "is_active")  # that one is restored first
 
     @admin.display(description="Tools", ordering="assigned")
     def tool_count(self, skill: Skill) -> int:
@@ -168,7 +170,8 @@ class SkillAdmin(TenantRows):
     @admin.action(description="Switch on", permissions=["change"])
     def switch_on(self, request: HttpRequest, queryset: QuerySet[Skill]) -> None:
         for skill in queryset:
-            skill_set_active(skill, active=True)
+            with told(request):
+                skill_set_active(skill, active=True)
         transaction.on_commit(request_skill_refresh)
 
     @admin.action(description="Switch off: searches no longer use it", permissions=["change"])

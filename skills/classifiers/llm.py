@@ -57,11 +57,16 @@ def confidence_from(value: Any) -> float | None:
 
 
 def idea_from(suggestion: dict[str, Any] | None) -> SkillIdea | None:
-    if suggestion is None or not (name := clean(suggestion["name"], MAX_NAME)):
+    if suggestion is None or not tells(name := clean(suggestion["name"], MAX_NAME)):
         return None
     return SkillIdea(
         name, clean(suggestion["description"], MAX_DESCRIPTION), clean(suggestion["reasoning"], MAX_REASONING)
     )
+
+
+def tells(name: str) -> bool:
+    """A name of signs alone names nothing."""
+    return any(char.isalnum() for char in name)
 
 
 def clean(text: str, most: int) -> str:

@@ -1,5 +1,6 @@
 """The classifier that needs no network: similarity of a tool to the words of each skill, its server and its tools."""
 
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,6 +26,7 @@ from tools_catalog.text import part_key, split_name
 
 log = structlog.get_logger("toolscript.skills")
 EMBED_AT_ONCE = 32
+SERVERS_KEPT = 1000
 
 
 class NearestClassifier:
@@ -36,7 +38,7 @@ class NearestClassifier:
         self._space = space
         self._texts: dict[str, Vectors] = {}
         self._groups: dict[SkillWords, tuple[Vectors, ...]] = {}
-        self._servers: dict[tuple[str, int], Scores] = {}
+        self._servers: dict[bytes, Scores] = {}
         self._words: list[SkillWords] = []
 
     def classify(self, tool: ToolCard, skills: Sequence[SkillCard]) -> Classification:
@@ -56,8 +58,11 @@ class NearestClassifier:
     def _server(self, tool: ToolCard, vectors: list[SkillVectors], own: Scores) -> Scores:
         if tool.siblings is None or len(tool.siblings) < 2:
             return own
-        key = (tool.server, len(tool.siblings))
+        # By what they are: two tenants may each have a server of this name, and its tools change.
+        key = hashlib.blake2b(tool.siblings.tobytes(), digest_size=16).digest()
         if key not in self._servers:
+            if len(self._servers) >= SERVERS_KEPT:
+                self._servers.clear()
             self._servers[key] = text_scores(tool.siblings, vectors).mean(axis=0)
         return self._servers[key]
 

@@ -42,7 +42,7 @@ def skill_cards(tenant_id: int | None, *, vectors: bool) -> list[SkillCard]:
         skill for skill in Skill.objects.filter(is_active=True).order_by("pk") if skill.tenant_id in {None, tenant_id}
     ]
     space = space_live() if vectors else None
-    prototypes = _prototypes(space) if space else {}
+    prototypes = _prototypes(space, tenant_id) if space else {}
     return [
         SkillCard(
             id=skill.pk,
@@ -67,8 +67,8 @@ def _siblings(server_id: int, space: EmbeddingSpace) -> Vectors:
     return np.array(vectors, dtype=np.float32).reshape(len(vectors), space.dim)
 
 
-def _prototypes(space: EmbeddingSpace) -> dict[str, Vectors]:
+def _prototypes(space: EmbeddingSpace, tenant_id: int | None) -> dict[str, Vectors]:
     """Of skills that have tools: the vector of one without is its own text, which is compared anyway."""
-    matrix = skill_matrix(Space(space.pk, space.model, space.fingerprint, space.dim))
+    matrix = skill_matrix(Space(space.pk, space.model, space.fingerprint, space.dim), tenant_id)
     blocks = np.split(matrix.vectors, matrix.starts[1:]) if matrix.skills else []
     return {skill[0]: block for skill, block in zip(matrix.skills, blocks, strict=True) if skill[3] > 0}

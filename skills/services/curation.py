@@ -83,6 +83,8 @@ def skill_save(skill: Skill, *, new: bool = False) -> Skill:
     if new and skill.pk in RESERVED:
         message = f"{skill.pk!r} is a reserved word."
         raise ValidationFailed(f"id: {message}", {"fields": {"id": [message]}})
+    if skill.is_active and skill.deleted_at is not None:
+        raise Conflict(f"{skill.name} is deleted: restore it first.")
     skill.save(force_insert=new)
     skill.vectors.update(is_active=skill.is_active)
     payload_sync(list(skill.assignments.values_list("tool_id", flat=True)))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from core.errors import Conflict, NotFound, ValidationFailed
-from skills.models import Assignment, Skill
+from skills.models import Assignment, Skill, ToolClassification
 from skills.services.assignments import MAX_SKILLS_PER_TOOL, assignment_replace, skills_usable, tools_lock
 from skills.types import SkillChoice
 from tools_catalog.models import Tool
@@ -17,6 +17,8 @@ NEARLY = 0.99
 
 Row = tuple[str, float, str, str]
 """Skill, confidence, source, reasoning."""
+State = tuple[str, bool]
+"""Status, pinned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,8 @@ class Move:
     skill: Skill
     before: list[Row]
     """How the tool was filed until now: enough to take the move back."""
+    state: State | None
+    """Where it stood in the pipeline; None when that had not seen it yet."""
 
 
 @transaction.atomic
@@ -35,14 +39,14 @@ def tool_move(tool_id: int, *, source: str | None, target: str) -> Move:
     """
     tool = _locked(tool_id)
     skill = _skill_for(target, tool)
-    before = _rows(tool)
+    before, state = _rows(tool), _state(tool)
     if source is not None and source not in {row[0] for row in before}:
         raise Conflict(f"{tool.name} is not in {source} any more: somebody moved it meanwhile. Nothing was changed.")
     kept = [row for row in before if row[0] not in (source, target)][: MAX_SKILLS_PER_TOOL - 1]
     choices = [SkillChoice(target, CERTAIN, "Filed by a curator.")]
     choices += [SkillChoice(skill_id, min(confidence, NEARLY), why) for skill_id, confidence, _, why in kept]
     assignment_replace(tool, choices, source=Assignment.Source.HUMAN)
-    return Move(tool, skill, before)
+    return Move(tool, skill, before, state)
 
 
 def tool_confirm(tool_id: int, *, skill_id: str) -> Move:
@@ -51,7 +55,7 @@ def tool_confirm(tool_id: int, *, skill_id: str) -> Move:
 
 
 @transaction.atomic
-def tool_move_undo(tool_id: int, *, target: str, before: list[Row]) -> Tool:
+def tool_move_undo(tool_id: int, *, target: str, before: list[Row], state: State | None) -> Tool:
     """Files the tool as it was, unless somebody filed it anew meanwhile."""
     tool = _locked(tool_id)
     now = _rows(tool)
@@ -59,9 +63,26 @@ def tool_move_undo(tool_id: int, *, target: str, before: list[Row]) -> Tool:
         raise Conflict(f"{tool.name} was filed anew meanwhile. Nothing was changed.")
     alive = set(Skill.objects.filter(pk__in=[row[0] for row in before], deleted_at=None).values_list("pk", flat=True))
     choices = [SkillChoice(skill_id, confidence, why) for skill_id, confidence, _, why in before if skill_id in alive]
-    source = before[0][2] if before else Assignment.Source.HUMAN
+    source = before[0][2] if before else Assignment.Source.NEAREST
     assignment_replace(tool, choices, source=Assignment.Source(source))
+    _restore(tool, state)
     return tool
+
+
+def _state(tool: Tool) -> State | None:
+    return ToolClassification.objects.filter(tool=tool).values_list("status", "pinned").first()
+
+
+def _restore(tool: Tool, state: State | None) -> None:
+    """Without this, a tool that is in no skill again would count as filed, and never be looked at."""
+    row = ToolClassification.objects.filter(tool=tool)
+    if state is None:
+        row.delete()
+        return
+    status, pinned = state
+    # Whoever had claimed it lost the claim when it was moved.
+    claimed = status == ToolClassification.Status.CLAIMED
+    row.update(status=ToolClassification.Status.PENDING if claimed else status, pinned=pinned)
 
 
 def _rows(tool: Tool) -> list[Row]:

@@ -1,11 +1,11 @@
 """Skills that become others. Assignments move along, and the old id keeps resolving."""
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
 from core.errors import Conflict, ValidationFailed
-from skills.models import Assignment, Skill, SkillAlias, Suggestion
+from skills.models import Assignment, Capability, Skill, SkillAlias, Suggestion
 from skills.services.assignments import tools_lock
 from skills.services.curation import id_taken, skill_save
 from skills.services.skill_index import payload_sync
@@ -92,5 +92,18 @@ def _assignments_move(source: Skill, target: Skill) -> None:
 def _references_move(source: Skill, target: Skill) -> None:
     SkillAlias.objects.filter(skill=source).update(skill=target)
     Suggestion.objects.filter(skill=source).update(skill=target, updated_at=F("updated_at"))
+    _capabilities_move(source, target)
     if source.pk != target.pk:
         SkillAlias.objects.update_or_create(old_id=source.pk, defaults={"skill": target})
+
+
+def _capabilities_move(source: Skill, target: Skill) -> None:
+    """What the target has already stays as it is there, and no skill serves itself."""
+    for row in Capability.objects.select_for_update(of=("self",)).filter(Q(provider=source) | Q(need=source)):
+        row.provider_id = target.pk if row.provider_id == source.pk else row.provider_id
+        row.need_id = target.pk if row.need_id == source.pk else row.need_id
+        has_it = Capability.objects.filter(provider=row.provider_id, need=row.need_id).exists()
+        if has_it or row.provider_id == row.need_id:
+            row.delete()
+        else:
+            row.save()

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from llm import registry
 from llm.errors import ModelFailed
-from skills.classifiers.llm import clean
+from skills.classifiers.llm import clean, tells
 from skills.classifiers.prompt import CLOSE, OPEN, untrusted
 from skills.types import SkillIdea
 from tools_catalog.models import Tool
@@ -44,7 +44,7 @@ def cluster_name(tools: Sequence[Tool], terms: Sequence[str]) -> SkillIdea:
         log.warning("skills.naming_failed", error=exc.message)
         return plain
     name = clean(answer.data["name"], 80)
-    if not name:
+    if not tells(name):
         return plain
     keywords = [clean(word, 100) for word in answer.data["keywords"][:10]]
     return SkillIdea(

@@ -16,10 +16,10 @@ from skills.classifiers.types import Classification, Classifier, SkillCard, Tool
 from skills.models import Assignment, ClassificationRun, Suggestion, ToolClassification
 from skills.services.assignments import assignments_replace, skills_usable, tools_lock
 from skills.services.cards import skill_cards, tool_cards
-from skills.services.queue import queue_claim, queue_update
+from skills.services.queue import queue_claim, queue_renew, queue_update
 from skills.services.runs import run_close_if_done, run_count, run_open, run_progress
 from skills.services.skill_index import payload_sync
-from skills.services.suggestions import MAPPED_CONFIDENCE, suggestion_file, suggestion_withdraw
+from skills.services.suggestions import MAPPED_CONFIDENCE, suggestion_file, suggestion_withdraw, suggestions_lock
 from skills.services.switch import classification_paused
 from skills.types import SkillChoice, SkillIdea
 from tools_catalog.models import Tool
@@ -28,6 +28,8 @@ log = structlog.get_logger("toolscript.skills")
 STATUS = ToolClassification.Status
 LOCAL_BATCH = 256
 """For a classifier that calls nobody: what a batch has in common is read once."""
+LOCAL_RENEWAL = 32
+"""After how many of its results, which are quick, the claim on the others is renewed."""
 Result = Classification | ToolscriptError
 
 
@@ -47,10 +49,12 @@ def classify_batch(*, by: str = "", written: Callable[[], None] = lambda: None) 
         return 0
     run = run_open(chosen.name, chosen.model, by=by)
     run_progress(run)
-    for tool, result in classify(chosen, tools):
+    for number, (tool, result) in enumerate(classify(chosen, tools), 1):
         with transaction.atomic():  # counted with the result, so that a run that closes has counted all
-            outcome = classification_write(tool, claim, result, source=chosen.name, run=run)
+            outcome = _write(tool, claim, result, source=chosen.name, run=run)
             run_count(run, outcome, usage_of(result))
+        if not chosen.needs_vectors or number % LOCAL_RENEWAL == 0:
+            queue_renew(claim)
         written()
     run_close_if_done()
     return len(tools)
@@ -77,6 +81,14 @@ def _ask(chosen: Classifier, tool: ToolCard, skills: Sequence[SkillCard]) -> Res
         return chosen.classify(tool, skills)
     except ToolscriptError as exc:
         return exc
+
+
+def _write(tool: Tool, claim: UUID, result: Result, *, source: str, run: ClassificationRun) -> str:
+    """A result that cannot be written is a failure of this tool: the others of the batch go on."""
+    try:
+        return classification_write(tool, claim, result, source=source, run=run)
+    except ToolscriptError as exc:
+        return classification_write(tool, claim, exc, source=source, run=run)
 
 
 def usage_of(result: Result) -> Usage:
@@ -117,6 +129,7 @@ def _assign(tool: Tool, choices: Sequence[SkillChoice], source: str, run: Classi
 
 
 def _suggest(tool: Tool, idea: SkillIdea, source: str, run: ClassificationRun | None) -> str:
+    suggestions_lock(tool.pk, idea.name, tool.server.tenant)
     suggestion = suggestion_file(idea, [tool.pk], origin=Suggestion.Origin(source), tenant=tool.server.tenant)
     skill = suggestion.skill
     if skill is not None and skills_usable([skill.pk]):

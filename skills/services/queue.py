@@ -62,6 +62,10 @@ CLAIM = """
     )
     RETURNING tool_id
 """
+RENEW = """
+    UPDATE skills_toolclassification SET claimed_until = now() + make_interval(secs => %(lease)s)
+    WHERE claim = %(claim)s AND status = 'claimed'
+"""
 
 
 def queue_update() -> None:
@@ -87,6 +91,12 @@ def queue_claim(limit: int, *, with_vectors: bool) -> tuple[uuid.UUID, list[Tool
         )
         ids = [row[0] for row in cursor.fetchall()]
     return claim, list(Tool.objects.select_related("server").filter(pk__in=ids).order_by("pk"))
+
+
+def queue_renew(claim: uuid.UUID) -> None:
+    """Whoever works through a long batch keeps what is left of it."""
+    with connection.cursor() as cursor:
+        cursor.execute(RENEW, {"claim": claim, "lease": settings.CLASSIFY_LEASE})
 
 
 def queue_length() -> int:

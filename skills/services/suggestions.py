@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
 from core.errors import Conflict, ValidationFailed
@@ -73,15 +73,14 @@ def suggestion_file(
     key = suggestion_key(idea.name)
     if not key:
         raise ValidationFailed("A suggestion needs a name.")
-    texts = {
+    texts: dict[str, object] = {
         "name": " ".join(idea.name.split())[:255],
         "description": idea.description[:1000],
         "reasoning": idea.reasoning[:1000],
         "keywords": [word[:100] for word in idea.keywords[:20]],
         "origin": origin,
     }
-    made, _ = Suggestion.objects.get_or_create(tenant=tenant, key=key, defaults=texts)
-    suggestion = Suggestion.objects.select_for_update(of=("self",)).get(pk=made.pk)
+    suggestion = _gathered(tenant, key, texts)
     if suggestion.skill is not None and not suggestion.skill.is_active:
         # What it became is gone, so the question is open again.
         suggestion.status, suggestion.skill = Suggestion.Status.PENDING, None
@@ -96,6 +95,16 @@ def suggestion_file(
         suggestion_approve(suggestion, by=AUTOMATIC)
         suggestion.refresh_from_db()
     return suggestion
+
+
+def _gathered(tenant: Tenant | None, key: str, texts: dict[str, object]) -> Suggestion:
+    """The row of this name, locked. Its last asker may withdraw, and the row go, before the lock is had."""
+    for _ in range(2):
+        made, _new = Suggestion.objects.get_or_create(tenant=tenant, key=key, defaults=texts)
+        row = Suggestion.objects.select_for_update(of=("self",)).filter(pk=made.pk).first()
+        if row is not None:
+            return row
+    raise Conflict(f"The suggestion {texts['name']!r} was withdrawn meanwhile. Try again.")
 
 
 @transaction.atomic
@@ -126,15 +135,28 @@ def suggestion_reject(suggestion: Suggestion, *, by: str, reason: str = "") -> N
     _decide(row, SuggestionDecision.Action.REJECT, by, before, reason=reason)
 
 
+def suggestions_lock(tool_id: int, name: str, tenant: Tenant | None) -> None:
+    """What the tool asks for now and what it is about to ask for, in one order: two that swap do not wait in a ring."""
+    asking = SuggestionAsker.objects.filter(tool_id=tool_id).values("suggestion_id")
+    wanted = Q(pk__in=asking) | Q(tenant=tenant, key=suggestion_key(name))
+    list(Suggestion.objects.select_for_update(of=("self",)).filter(wanted).order_by("pk"))
+
+
+@transaction.atomic
 def suggestion_withdraw(tool_id: int, *, but_for: Suggestion | None = None) -> None:
     """The tool found a place, or asks for something else: it no longer asks. What `propose` gathered stays together."""
     asking = SuggestionAsker.objects.filter(tool_id=tool_id, suggestion__status=Suggestion.Status.PENDING)
     asking = asking.exclude(suggestion__origin=Suggestion.Origin.PROPOSE).exclude(suggestion=but_for)
     ids = list(asking.values_list("suggestion_id", flat=True))
-    asking.delete()
-    for suggestion in Suggestion.objects.filter(pk__in=ids):
-        Suggestion.objects.filter(pk=suggestion.pk).update(asked=suggestion.askers.count())
-    Suggestion.objects.filter(pk__in=ids, asked=0, decisions=None).delete()
+    # Locked before anything is counted: others add their tools to it at the same time.
+    rows = Suggestion.objects.select_for_update(of=("self",)).filter(pk__in=ids, status=Suggestion.Status.PENDING)
+    for row in rows.order_by("pk"):
+        row.askers.filter(tool_id=tool_id).delete()
+        row.asked = row.askers.count()
+        if row.asked or row.decisions.exists():
+            Suggestion.objects.filter(pk=row.pk).update(asked=row.asked)
+        else:
+            row.delete()
 
 
 def askers_movable(suggestion: Suggestion) -> list[int]:

@@ -33,7 +33,7 @@ def suggestion_undo(suggestion: Suggestion, *, by: str) -> SuggestionDecision:
     if decision.action != SuggestionDecision.Action.REJECT:
         skill = _skill_of(decision)
         if decision.action == SuggestionDecision.Action.APPROVE:
-            _refuse_if_used(skill, row, old)
+            _refuse_if_used(skill, row)
         _restore(old, skill)
         if decision.action == SuggestionDecision.Action.APPROVE:
             _skill_remove(skill)
@@ -53,10 +53,9 @@ def _skill_of(decision: SuggestionDecision) -> Skill:
     return skill
 
 
-def _refuse_if_used(skill: Skill, row: Suggestion, old: Old) -> None:
+def _refuse_if_used(skill: Skill, row: Suggestion) -> None:
     """A skill that people have begun to use is not pulled away under them."""
-    moved = [int(pk) for pk in old]
-    by_hand = skill.assignments.filter(source=Assignment.Source.HUMAN).exclude(tool_id__in=moved).count()
+    by_hand = skill.assignments.filter(source=Assignment.Source.HUMAN).count()
     if by_hand:
         raise Conflict(
             f"People have filed {by_hand} tools under {skill.name!r} since. Merge or delete the skill instead."

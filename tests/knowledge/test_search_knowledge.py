@@ -132,6 +132,11 @@ class TestAC4Format:
         response = documents.http.post("/search_knowledge?limit=1&topics=tides", json={"query": "tide", "limit": 2})
         assert len(response.json()["results"]) == 2
 
+    @pytest.mark.parametrize("body", [{}, {"limit": 1}])
+    def test_the_query_may_stand_in_the_address(self, documents: Documents, body: dict[str, int]) -> None:
+        response = documents.http.post("/search_knowledge?query=high tide&topics=tides", json=body)
+        assert response.json() == documents.knowledge("high tide", topics=["tides"], **body)
+
     @pytest.mark.parametrize(
         ("fields", "named"),
         [

@@ -41,6 +41,17 @@ def first(index: Index, query: str) -> int | None:
     return max(found.best, key=found.match, default=None)
 
 
+class TestPlainWords:
+    index = build([tool(1, "search", "Look something up."), tool(2, "commit", "Keep changes."), *FILES[3:5]])
+
+    def test_a_word_two_errors_from_a_short_name_means_itself(self) -> None:
+        assert ask(self.index, "beach").names == {}
+
+    @pytest.mark.parametrize(("query", "number"), [("serch", 1), ("comit", 2), ("creat_isue", 4), ("createisu", 4)])
+    def test_one_error_or_a_long_name_is_still_found(self, query: str, number: int) -> None:
+        assert set(ask(self.index, query).names) == {number}
+
+
 class TestWords:
     @pytest.mark.parametrize("name", ["read_file", "readFile", "read-file", "READ_FILE", "read file", "Read.File"])
     def test_all_ways_to_write_a_name_are_one(self, name: str) -> None:

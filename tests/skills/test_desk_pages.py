@@ -11,6 +11,7 @@ from pytest_django import DjangoDbBlocker
 
 from skills.models import (
     Assignment,
+    Capability,
     ClassificationSwitch,
     ProposeRun,
     Skill,
@@ -19,12 +20,13 @@ from skills.models import (
     ToolClassification,
 )
 from skills.services.assignments import assignment_replace
+from skills.services.capabilities import capability_save
 from skills.services.curation import skill_delete, skill_set_active
 from skills.services.propose_runs import propose_start
 from skills.services.suggestions import suggestion_reject
 from skills.types import SkillChoice
 from tests.skills.desk import CURATOR, HOSTILE, ask, client_of, committed, make_staff
-from tests.world import Entry, make_tools
+from tests.world import Entry, make_skill, make_tools
 from tools_catalog.models import Tool
 from tools_catalog.services.reindex import index_refresh
 
@@ -298,6 +300,16 @@ class TestMovingTools:
         )
         assert "filed anew meanwhile" in said(kim.post(f"{SKILL}undo/", {"token": token}, follow=True))
 
+    def test_undo_gives_a_tool_without_a_skill_back_to_the_pipeline(self, kim: Client) -> None:
+        for status, after in (("suggested", "suggested"), ("claimed", "pending")):
+            state = ToolClassification.objects.filter(tool__name="find_room")
+            state.update(status=status, pinned=False)
+            token = self.move(kim, "find_room", "", "weather", HX_Request="true").context["token"]
+            assert state.get().pinned
+            kim.post(f"{SKILL}undo/", {"token": token})
+            assert skills_of("find_room") == []
+            assert state.values_list("status", "pinned").get() == (after, False)
+
     @pytest.mark.parametrize("token", ["", "forged", "eyJhIjoxfQ:1:2"])
     def test_a_forged_undo_is_refused(self, kim: Client, token: str) -> None:
         assert "no longer be taken back" in said(kim.post(f"{SKILL}undo/", {"token": token}, follow=True))
@@ -348,6 +360,34 @@ class TestSkillPages:
         assert "Searches and lists do not see it" in said(kim.get(f"{SKILL}weather/change/"))
         assert "Weather is back." in said(kim.post(f"{SKILL}weather/restore/", follow=True))
         assert Skill.objects.get(pk="weather").is_active
+
+    def test_a_deleted_skill_is_not_switched_on(self, kim: Client) -> None:
+        skill_delete(Skill.objects.get(pk="weather"))
+        data = {"action": "switch_on", "_selected_action": ["weather"]}
+        assert "Weather is deleted: restore it first." in said(kim.post(f"{SKILL}?state=deleted", data, follow=True))
+        assert 'name="is_active"' not in said(kim.get(f"{SKILL}weather/change/"))
+        assert not Skill.objects.get(pk="weather").is_active
+
+    def test_what_serves_what_moves_along(self, kim: Client) -> None:
+        for skill in ("shell", "git"):
+            make_skill(skill)
+        for provider, need in (("shell", "git"), ("shell", "version_control"), ("git", "weather"), ("git", "shell")):
+            capability_save(Capability(provider_id=provider, need_id=need))
+        capability_save(Capability(provider_id="version_control", need_id="git"))
+        kim.post(f"{SKILL}git/merge/", {"into": "version_control", "confirmed": "1"})
+        pairs = set(Capability.objects.values_list("provider_id", "need_id"))
+        assert pairs == {
+            ("shell", "version_control"),
+            ("version_control", "weather"),
+            ("version_control", "shell"),
+        }
+        kim.post(f"{SKILL}shell/rename/", {"new_id": "terminal"})
+        pairs = set(Capability.objects.values_list("provider_id", "need_id"))
+        assert pairs == {
+            ("terminal", "version_control"),
+            ("version_control", "weather"),
+            ("version_control", "terminal"),
+        }
 
     def test_a_merge_is_previewed_first(self, kim: Client) -> None:
         page = said(kim.post(f"{SKILL}version_control/merge/", {"other": "file_operations"}))

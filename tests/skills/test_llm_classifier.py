@@ -142,6 +142,23 @@ class TestSuggestions:
         suggestion_approve(suggestion, by="kim")
         assert skills_of(high) == skills_of(low) == [("tide_tables", 0.75)]
 
+    @pytest.mark.parametrize("name", ["-", "\N{WRENCH}"])
+    def test_a_name_of_signs_alone_is_no_suggestion(self, chat: ChatServer, name: str) -> None:
+        chat.answer = lambda prompt: filed(suggestion={**SUGGESTION, "name": name})
+        assert classify(publish()).status == "failed"
+        assert not Suggestion.objects.exists()
+
+    def test_one_that_cannot_be_written_fails_alone(self, chat: ChatServer, settings: Settings) -> None:
+        settings.SUGGESTION_AUTO_APPROVE = 1
+        chat.answer = lambda prompt: (
+            filed(suggestion={**SUGGESTION, "name": "Classify"}) if "odd" in prompt else filed(("weather", 0.9))
+        )
+        odd, good = publish("odd", "odd"), publish()
+        state = classify(odd)
+        assert (state.status, state.error) == ("failed", "id: 'classify' is a reserved word.")
+        assert skills_of(good) == [("weather", 0.9)]
+        assert not Suggestion.objects.exists()
+
     def test_what_people_mapped_before_is_filed_there(self, chat: ChatServer) -> None:
         chat.answer = lambda prompt: filed(suggestion=SUGGESTION)
         classify(publish("High water.", "high"))

@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 
-from skills.classifiers.nearest import idea_for
+from skills.classifiers.nearest import NearestClassifier, idea_for
 from skills.classifiers.similarity import confidences, words_of
 from skills.classifiers.types import SkillCard, ToolCard
 from skills.models import Skill, SkillTextVector, Suggestion, ToolClassification
-from skills.services.assignments import tools_reclassify
+from skills.services.assignments import tool_assign, tools_reclassify
+from skills.services.cards import skill_cards, tool_cards
 from skills.services.pipeline import classify_batch
+from skills.services.similar import space_live
 from skills.services.switch import classification_pause
+from skills.types import SkillChoice
 from tenants.models import Tenant
 from tests.world import SKILLS, make_skill
 from tools_catalog.models import Tool
@@ -83,6 +86,30 @@ class TestFiling:
         tools_reclassify(list(Tool.objects.values_list("pk", flat=True)))
         filed()
         assert set(SkillTextVector.objects.values_list("pk", flat=True)) == known
+
+    def test_servers_of_one_name_are_told_apart(self) -> None:
+        """What one says of its tools is not taken for the other, nor for itself as it was."""
+        acme = Tenant.objects.create(slug="acme", name="Acme")
+        publish("git_commit", "read_text_file", server="box")
+        publish("storm_warning", "plan_meeting", server="box", tenant=acme)
+        index_refresh()
+        space = space_live()
+        assert space is not None
+        skills = skill_cards(None, vectors=True)
+        cards = list(tool_cards(list(Tool.objects.select_related("server").order_by("pk")), vectors=True).values())
+        one = NearestClassifier(space)
+        together = [one.classify(card, skills) for card in cards]
+        assert together == [NearestClassifier(space).classify(card, skills) for card in cards]
+
+    def test_prototypes_of_a_tenants_skill_are_shown_for_its_tools(self) -> None:
+        acme = Tenant.objects.create(slug="acme", name="Acme")
+        make_skill("lutes", "Play the lute in many ways.", tenant=acme)
+        publish("pluck_lute", server="music", tenant=acme)
+        tool_assign(Tool.objects.get(), [SkillChoice("lutes", 1.0)])
+        index_refresh()
+        shown = {card.id: card.prototypes for card in skill_cards(acme.pk, vectors=True)}
+        assert shown["lutes"] is not None
+        assert "lutes" not in {card.id for card in skill_cards(None, vectors=True)}
 
     def test_a_tenants_skill_is_for_its_own_tools(self) -> None:
         acme = Tenant.objects.create(slug="acme", name="Acme")

@@ -13,7 +13,10 @@ from cli.main import toolscript
 from llm.types import ChatOptions
 from skills.models import Skill, Suggestion, ToolClassification
 from skills.services.clusters import distinctive, groups, words_of
+from skills.services.curation import skill_create
 from skills.services.propose import skills_propose
+from skills.types import SkillSpec
+from tenants.models import Tenant
 from tests.chat_server import ChatServer, chat_server
 from tests.world import make_skill
 from tools_catalog.models import Tool
@@ -74,6 +77,36 @@ class TestPropose:
         assert skills_propose(everything=True).looked_at == 7
         ToolClassification.objects.filter(tool=tool).update(pinned=True)
         assert skills_propose(everything=True).looked_at == 6
+
+    def test_tools_of_one_tenant_say_nothing_to_another(self, catalogue: None) -> None:
+        ours, theirs = (Tenant.objects.create(name=name, slug=name) for name in ("ours", "theirs"))
+        for tenant in (ours, theirs):
+            items = tuple(ToolSpec("tool", f"{tenant.slug}_{name}", text) for name, text in BEER.items())
+            server_upsert(ServerSpec("brewery", items=items), tenant=tenant)
+        index_refresh()
+        skills_propose()
+        assert {s.tenant for s in Suggestion.objects.all()} == {None, ours, theirs}
+        for suggestion in Suggestion.objects.all():
+            others = {"ours", "theirs"} - {suggestion.tenant.slug if suggestion.tenant else ""}
+            said = f"{suggestion.name} {suggestion.description} {suggestion.keywords}"
+            assert not [name for name in others if name in said]
+            assert {asker.tool.server.tenant for asker in suggestion.askers.all()} == {suggestion.tenant}
+        # A skill of one tenant is no reason to propose nothing to the other.
+        name = Suggestion.objects.get(tenant=ours).name
+        Suggestion.objects.all().delete()
+        skill_create(SkillSpec(f"t{ours.pk}_beer", name, "Everything about beer."), tenant=ours)
+        skills_propose()
+        assert {s.tenant for s in Suggestion.objects.all()} == {None, theirs}
+
+    @pytest.mark.parametrize("name", ["-", "\N{WRENCH}"])
+    def test_a_name_of_signs_alone_is_replaced(
+        self, catalogue: None, endpoint: ChatServer, settings: Settings, name: str
+    ) -> None:
+        settings.CHAT_MODEL = "tiny"
+        settings.CHAT_OPTIONS = ChatOptions(base_url=endpoint.url, timeout=5)
+        endpoint.answer = lambda prompt: {"name": name, "description": "Made by hand.", "keywords": []}
+        assert skills_propose().created == 2
+        assert name not in asked()
 
     def test_names_come_from_the_language_model_where_there_is_one(
         self, catalogue: None, endpoint: ChatServer, settings: Settings

@@ -5,6 +5,7 @@ import pytest
 from core.errors import Conflict
 from skills.models import Skill, Suggestion, SuggestionDecision, ToolClassification
 from skills.services.assignments import tool_assign
+from skills.services.filing import tool_confirm
 from skills.services.preview import suggestion_preview
 from skills.services.suggestions import (
     suggestion_approve,
@@ -151,6 +152,14 @@ class TestUndo:
         with pytest.raises(Conflict, match="People have filed 1 tools"):
             suggestion_undo(suggestion, by="kim")
         assert Skill.objects.filter(pk="room_booking", is_active=True).exists()
+
+    def test_what_a_person_confirmed_since_is_in_use_too(self, loners: dict[str, Tool]) -> None:
+        suggestion = ask(loners)
+        suggestion_approve(suggestion, by="kim")
+        tool_confirm(loners["find_room"].pk, skill_id="room_booking")
+        with pytest.raises(Conflict, match="People have filed 1 tools"):
+            suggestion_undo(suggestion, by="kim")
+        assert skills_of(loners["find_room"]) == ["room_booking"]
 
     def test_the_last_decision_of_a_person_is_known(self, loners: dict[str, Tool]) -> None:
         suggestion_reject(ask(loners), by="kim")
