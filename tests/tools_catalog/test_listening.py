@@ -96,6 +96,7 @@ def test_a_server_that_is_away_is_asked_again_when_it_is_back(capfd: pytest.Capt
         Server.objects.update(synced_at=timezone.now())
         with listening():
             assert eventually(lambda: times_lost() >= 2)
+            assert Server.objects.get().due_at is None
             assert not SyncRun.objects.exists()
             there.token = ""
             assert eventually(lambda: served() == {"greet"})
