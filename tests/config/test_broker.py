@@ -40,7 +40,7 @@ def env(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, st
     """An environment whose worker works on the database of this test."""
     params = connection.get_connection_params()
     database = f"postgresql://postgres@{quote(params['host'], safe='')}/{params['dbname']}"
-    values = {"TOOLSCRIPT_DATA_DIR": str(tmp_path / "data"), "DATABASE_URL": database}
+    values = {"TOOLSCRIPT_DATA_DIR": str(tmp_path / "data"), "DATABASE_URL": database, "REMAP_SIGTERM": "SIGQUIT"}
     if request.param == "files":
         yield environment(values)
         return
@@ -62,7 +62,7 @@ def worker(env: dict[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
         yield process
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(60)
 
 
 def ask_for_refresh(env: dict[str, str]) -> None:
@@ -80,7 +80,7 @@ def test_a_task_that_waits_is_done_when_a_worker_comes(env: dict[str, str], tmp_
     ask_for_refresh(env)
     log = tmp_path / "worker.log"
     with worker(env, log):
-        assert eventually(lambda: embedded() == {"create_event"}, 40), log.read_text()
+        assert eventually(lambda: embedded() == {"create_event"}, 120), log.read_text()
 
 
 def test_a_worker_that_is_killed_loses_nothing(env: dict[str, str], tmp_path: Path) -> None:
@@ -88,13 +88,13 @@ def test_a_worker_that_is_killed_loses_nothing(env: dict[str, str], tmp_path: Pa
     ask_for_refresh(env)
     log = tmp_path / "worker.log"
     with worker(env, log) as process:
-        assert eventually(lambda: len(embedded()) > 0, 40), log.read_text()
+        assert eventually(lambda: len(embedded()) > 0, 120), log.read_text()
         kill_family(process.pid)
     done = len(embedded())
     assert 0 < done < 120
     with worker(env, log):
         ask_for_refresh(env)
-        assert eventually(lambda: len(embedded()) == 120, 60), log.read_text()
+        assert eventually(lambda: len(embedded()) == 120, 120), log.read_text()
     assert ToolVector.objects.count() == 120
 
 
@@ -107,10 +107,10 @@ def test_a_task_that_finds_another_at_work_comes_back(env: dict[str, str], tmp_p
             cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
         ask_for_refresh(env)
         with worker(env, log):
-            assert eventually(lambda: "index.busy" in log.read_text(), 40), log.read_text()
+            assert eventually(lambda: "index.busy" in log.read_text(), 120), log.read_text()
             assert embedded() == set()
             other.close()
-            assert eventually(lambda: embedded() == {"create_event"}, 40), log.read_text()
+            assert eventually(lambda: embedded() == {"create_event"}, 120), log.read_text()
     finally:
         other.close()
 
