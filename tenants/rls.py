@@ -156,7 +156,7 @@ def _protect(model: Model, present: dict[str, str]) -> None:
         for name, sql in wanted.items():
             cursor.execute(f"CREATE POLICY {name} ON {table} {sql}")
             cursor.execute(f"COMMENT ON POLICY {name} ON {table} IS %s", [sql])
-    log.info("tenants.policies_changed", table=table)
+    log.debug("tenants.policies_changed", table=table)
 
 
 def on_connect(connection: BaseDatabaseWrapper, **_: Any) -> None:

@@ -17,7 +17,7 @@ from config.postgres import EmbeddedPostgres, PostgresError
 from config.startup import admin_login, announced, base_url, environment, local_key, prepare, programs, report_syncs
 from config.supervisor import GaveUp, Supervisor, leaving_daemons_alone
 from core.errors import ToolscriptError
-from tools_catalog.selectors import tools_served
+from tools_catalog.models import Server
 
 READY_SECONDS = 60
 
@@ -160,7 +160,7 @@ Ctrl-C stops everything.
 
 def call_example(url: str, key: str) -> str:
     """How to call a tool, as long as there is the demo server to call."""
-    if not tools_served().filter(server__name="demo", name="evaluate_expression").exists():
+    if not Server.objects.filter(name="demo", is_active=True).exists():
         return ""
     return f"""
   curl -s {url}/tools/demo__evaluate_expression -H 'X-API-Key: {key}' \\
