@@ -50,7 +50,7 @@ class _Held:
     def __init__(self, conn: Connection) -> None:
         self.conn = conn
         self.timeout_ms: int | None = None
-        self.scope = scope.ALL
+        self.told = scope.told(scope.ALL)
 
     def __del__(self) -> None:
         self.conn.close()
@@ -99,10 +99,10 @@ def _execute(
         if held.timeout_ms != timeout_ms:
             held.conn.execute(f"SET statement_timeout = {timeout_ms}")
             held.timeout_ms = timeout_ms
-        wanted = held.scope if any_scope else scope.current()
-        if held.scope != wanted:  # each statement is a transaction of its own, so nothing can undo this
-            held.conn.execute(scope.TELL, scope.told(wanted), prepare=True)
-            held.scope = wanted
+        wanted = held.told if any_scope else scope.told(scope.current())
+        if held.told != wanted:  # each statement is a transaction of its own, so nothing can undo this
+            held.conn.execute(scope.TELL, wanted, prepare=True)
+            held.told = wanted
         with held.conn.transaction() if write else nullcontext():
             return held.conn.execute(sql, params, prepare=True, binary=True).fetchall()
     except psycopg.errors.QueryCanceled as exc:

@@ -161,7 +161,7 @@ def _protect(model: Model, present: dict[str, str]) -> None:
 
 def on_connect(connection: BaseDatabaseWrapper, **_: Any) -> None:
     """Django's own connection obeys the scope too, before each statement."""
-    connection.told_scope = scope.ALL  # type: ignore[attr-defined]
+    connection.told_scope = scope.told(scope.ALL)  # type: ignore[attr-defined]
     connection.scope_unsure = False  # type: ignore[attr-defined]
     if obey not in connection.execute_wrappers:
         connection.execute_wrappers.append(obey)
@@ -169,11 +169,11 @@ def on_connect(connection: BaseDatabaseWrapper, **_: Any) -> None:
 
 def obey(execute: Any, sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
     conn = context["connection"]
-    wanted = scope.current()
+    wanted = scope.told(scope.current())
     if conn.told_scope != wanted or conn.scope_unsure:
         raw = conn.connection
         if raw.info.transaction_status != TransactionStatus.INERROR:  # then only a rollback can follow
-            raw.execute(scope.TELL, scope.told(wanted))
+            raw.execute(scope.TELL, wanted)
             conn.told_scope = wanted
             # A rollback would undo it without a word, so inside a transaction it is said each time.
             conn.scope_unsure = conn.in_atomic_block
