@@ -34,7 +34,7 @@ class Program:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                preexec_fn=_end_with_parent,  # noqa: PLW1509 - no threads here
+                preexec_fn=_as_a_program,  # noqa: PLW1509 - no threads here
             )
 
 
@@ -51,7 +51,7 @@ class Supervisor:
 
     def start(self) -> None:
         adopt_orphans(True)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in stop_signals():
             signal.signal(number, self._on_signal)
         for program in self._programs:
             program.start(self._env)
@@ -108,6 +108,12 @@ class Supervisor:
         self._say(f"{program.name} started again.")
 
 
+def stop_signals() -> list[signal.Signals]:
+    """What ends a service, except what it was started to ignore (`nohup`, or a script's `&`)."""
+    wanted = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    return [number for number in wanted if signal.getsignal(number) != signal.SIG_IGN]
+
+
 def adopt_orphans(adopt: bool) -> None:
     """Linux: whether the children of a program that dies become ours, so that we can end them."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, int(adopt))
@@ -123,9 +129,13 @@ def leaving_daemons_alone() -> Iterator[None]:
         adopt_orphans(True)
 
 
-def _end_with_parent() -> None:
-    """Linux: nothing is left behind, not even if the supervisor is killed."""
+def _as_a_program() -> None:
+    """Linux: nothing is left behind, not even if the supervisor is killed.
+
+    A script's `&` makes its commands ignore SIGQUIT, which is how a worker ends its own processes.
+    """
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 def _tail(log: Path, lines: int = 5) -> str:

@@ -13,6 +13,9 @@ from embeddings.onnx_model import BGE_PREFIX
 from embeddings.types import EmbeddingOptions, Kind, Vectors, unit
 
 log = structlog.get_logger("toolscript.embeddings")
+CPU_BATCH = 32
+GPU_BATCH = 256
+"""A GPU waits for small batches."""
 
 
 class SentenceTransformerEmbedder:
@@ -28,12 +31,15 @@ class SentenceTransformerEmbedder:
         self._prefix = BGE_PREFIX if "bge-" in Path(name).name.lower() else ""
         self.name = f"st:{name}"
         self.fingerprint = hashlib.sha256(self.name.encode()).hexdigest()[:16]
-        self.dim = int(self._model.get_sentence_embedding_dimension())
+        self.dim = int(self._model.get_embedding_dimension())
+        self._batch = CPU_BATCH if self._model.device.type == "cpu" else GPU_BATCH
 
     def embed_batch(self, texts: list[str], *, kind: Kind) -> Vectors:
         prefix = self._prefix if kind == "query" else ""
         try:
-            encoded = self._model.encode([prefix + t for t in texts], convert_to_numpy=True, show_progress_bar=False)
+            encoded = self._model.encode(
+                [prefix + t for t in texts], batch_size=self._batch, convert_to_numpy=True, show_progress_bar=False
+            )
         except RuntimeError as exc:
             raise EmbeddingFailed(f"The model {self.name} failed: {exc}") from exc
         return unit(encoded.reshape(len(texts), self.dim))

@@ -3,6 +3,7 @@
 import atexit
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
@@ -17,6 +18,9 @@ INHERITED = ("DATABASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "PORT", "REDIS
 def _set_up() -> None:
     from config.postgres import EmbeddedPostgres
 
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):  # a run in the background ignores them otherwise
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     for name in list(os.environ):
         if name.startswith("TOOLSCRIPT_") or name in INHERITED:
             del os.environ[name]

@@ -38,12 +38,16 @@ class Service:
     def postgres(self) -> EmbeddedPostgres:
         return EmbeddedPostgres(self.folder)
 
-    def start(self) -> None:
-        self.launch()
+    def start(self, ignoring: tuple[signal.Signals, ...] = ()) -> None:
+        self.launch(ignoring)
         assert eventually(lambda: "Ctrl-C stops everything" in self.said() or self.ended(), 240), self.said()
         assert not self.ended(), self.said()
 
-    def launch(self) -> None:
+    def launch(self, ignoring: tuple[signal.Signals, ...] = ()) -> None:
+        def as_a_script_would() -> None:
+            for number in ignoring:
+                signal.signal(number, signal.SIG_IGN)
+
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "manage.py", "up"],
@@ -52,6 +56,7 @@ class Service:
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
+                preexec_fn=as_a_script_would,  # noqa: PLW1509 - no threads here
             )
 
     def said(self) -> str:

@@ -235,10 +235,22 @@ def test_when_it_is_killed_its_programs_end_too_and_the_next_start_works(service
     service.stop(signal.SIGKILL)
     _, alive = psutil.wait_procs(family, timeout=60)
     assert alive == []
-    service.start()
+    service.start(ignoring=(signal.SIGHUP, signal.SIGQUIT))  # as after `nohup make up &` in a script
+    assert service.process is not None
+    service.process.send_signal(signal.SIGHUP)
+    time.sleep(1)
     assert answers(service)
+    assert not ignores(service.process.pid, signal.SIGTERM)
+    assert ignores(service.process.pid, signal.SIGQUIT)
+    assert not ignores(service.program("celery").pid, signal.SIGQUIT)  # it ends its own processes with that
     assert service.stop() == 0
     assert not service.postgres.is_running()
+
+
+def ignores(pid: int, number: signal.Signals) -> bool:
+    mask = re.search(r"^SigIgn:\s*(\w+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    assert mask is not None
+    return bool(int(mask[1], 16) >> (number - 1) & 1)
 
 
 def test_sigterm_while_it_prepares_leaves_nothing_running(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from django.db import OperationalError
 
 from config.postgres import EmbeddedPostgres, PostgresError
 from config.startup import admin_login, announced, base_url, environment, local_key, prepare, programs, report_syncs
-from config.supervisor import GaveUp, Supervisor, leaving_daemons_alone
+from config.supervisor import GaveUp, Supervisor, leaving_daemons_alone, stop_signals
 from core.errors import ToolscriptError
 from tools_catalog.models import Server
 
@@ -39,7 +39,7 @@ class Command(BaseCommand):
         with only_one(folder / "up.lock"):
             refuse_taken_port(settings.HOST, settings.PORT)
             postgres: EmbeddedPostgres | None = settings.EMBEDDED_POSTGRES
-            for number in (signal.SIGTERM, signal.SIGHUP):  # until the supervisor takes them over
+            for number in stop_signals():  # until the supervisor takes them over
                 signal.signal(number, signal.default_int_handler)
             try:
                 self._start_postgres(postgres)
