@@ -10,6 +10,8 @@ PY := $(VENV)/bin/python
 TESTS ?=
 # TORCH=1 also installs torch, for the tests that need it (sentence-transformers, training): about 1 GB.
 TORCH ?=
+# How many tests run at a time: many of them wait for processes that they started.
+JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1); echo $$((n < 8 ? n + 1 : 8)))
 
 .DEFAULT_GOAL := help
 .PHONY: help up test lint bench clean
@@ -41,7 +43,7 @@ up: $(VENV)/.installed
 	@exec $(PY) manage.py up
 
 test: $(VENV)/.installed-dev $(if $(TORCH),$(VENV)/.installed-torch)
-	@$(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(TESTS)
+	@$(PY) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(TESTS)
 
 lint: $(VENV)/.installed-dev
 	@$(VENV)/bin/ruff check .

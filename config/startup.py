@@ -121,7 +121,7 @@ def programs() -> list[Program]:
     beat_pid = ["--pidfile="]
     return [
         Program("web", web_command(bin_dir), logs / "web.log"),
-        Program("worker", [*celery, "worker", "-c", str(settings.TASK_WORKERS), *quiet], logs / "worker.log"),
+        Program("worker", [*celery, "worker", "-c", str(settings.TASK_WORKERS), *quiet], logs / "worker.log", 5.0),
         Program("beat", [*celery, "beat", *beat_pid], logs / "beat.log"),
         Program("listener", [sys.executable, str(settings.BASE_DIR / "manage.py"), "listen"], logs / "listener.log"),
     ]
@@ -155,6 +155,7 @@ def environment() -> dict[str, str]:
         "PYTHONPATH": str(settings.BASE_DIR),
         "PYTHONUNBUFFERED": "1",
         # Celery then ends at once instead of waiting for its tasks: whatever they leave is taken up again.
+        # At times its pool waits for itself and never ends, so its patience is short.
         "REMAP_SIGTERM": "SIGQUIT",
     }
 

@@ -23,6 +23,8 @@ class Program:
     name: str
     command: list[str]
     log: Path
+    stop_seconds: float = STOP_SECONDS
+    """What is left of it after that is killed."""
     process: subprocess.Popen[bytes] | None = None
     crashes: list[float] = field(default_factory=list)
 
@@ -71,13 +73,13 @@ class Supervisor:
 
     def stop(self) -> None:
         self.stopping = True
-        running = [p.process for p in self._programs if p.process and p.process.poll() is None]
-        for process in running:
+        running = [(p, p.process) for p in self._programs if p.process and p.process.poll() is None]
+        for _, process in running:
             process.terminate()
-        deadline = time.monotonic() + STOP_SECONDS
-        for process in running:
+        started = time.monotonic()
+        for program, process in sorted(running, key=lambda pair: pair[0].stop_seconds):
             try:
-                process.wait(max(0.1, deadline - time.monotonic()))
+                process.wait(max(0.1, started + program.stop_seconds - time.monotonic()))
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

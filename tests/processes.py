@@ -4,8 +4,11 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+
+import psutil
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN = ("DATABASE_URL", "REDIS_URL", "PORT", "PROMETHEUS_MULTIPROC_DIR", "OPENAI_API_KEY", "OPENAI_BASE_URL")
@@ -29,3 +32,24 @@ def eventually(what: Callable[[], bool], seconds: float = 30) -> bool:
             return True
         time.sleep(0.1)
     return what()
+
+
+@contextmanager
+def celery_worker(env: Mapping[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-m", "celery", "-A", "config", "worker", "-c", "1", "--without-gossip"]
+    with log.open("ab") as output:
+        process = subprocess.Popen([*command, "--without-mingle"], cwd=ROOT, env=env, stdout=output, stderr=output)
+    try:
+        yield process
+    finally:
+        kill_family(process)
+
+
+def kill_family(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        parent = psutil.Process(process.pid)
+        family = [parent, *parent.children(recursive=True)]
+        for member in family:
+            member.kill()
+        psutil.wait_procs(family, timeout=5)
+        process.wait(5)

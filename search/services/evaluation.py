@@ -93,7 +93,7 @@ def _fill(tools: list[dict[str, Any]], progress: Progress) -> dict[int, str]:
     servers: dict[str, dict[str, tuple[str, ToolSpec]]] = {}
     for tool in tools:
         name = str(tool["name"])[:255]
-        server = _server_name(str(tool.get("server") or ""))
+        server = server_name(str(tool.get("server") or ""))
         while name in servers.get(server, {}):
             server += "-2"
         spec = ToolSpec("tool", name, str(tool.get("description") or ""), input_schema=tool.get("input_schema"))
@@ -111,7 +111,7 @@ def _fill(tools: list[dict[str, Any]], progress: Progress) -> dict[int, str]:
     return {pk: ids[server, name] for pk, server, name in Tool.objects.values_list("pk", "server__name", "name")}
 
 
-def _server_name(given: str) -> str:
+def server_name(given: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", given).strip("-_.")[:120] or NO_SERVER
 
 

@@ -6,10 +6,10 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import transaction
+from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 
-from core.errors import NotReady, ToolscriptError
+from core.errors import NotReady, QueryFailed, ToolscriptError
 from llm.types import Usage
 from skills.classifiers import classifier
 from skills.classifiers.types import Classification, Classifier, SkillCard, ToolCard
@@ -88,7 +88,10 @@ def _write(tool: Tool, claim: UUID, result: Result, *, source: str, run: Classif
     try:
         return classification_write(tool, claim, result, source=source, run=run)
     except ToolscriptError as exc:
-        return classification_write(tool, claim, exc, source=source, run=run)
+        failure = exc
+    except (DataError, IntegrityError) as exc:
+        failure = QueryFailed(f"The database refused the result: {str(exc).splitlines()[0]}")
+    return classification_write(tool, claim, failure, source=source, run=run)
 
 
 def usage_of(result: Result) -> Usage:

@@ -17,7 +17,7 @@ from skills.services.assignments import (
     tools_lock,
     tools_reclassify,
 )
-from skills.services.curation import id_taken, skill_create, skill_id_for
+from skills.services.curation import RESERVED, id_taken, skill_create, skill_id_for
 from skills.services.similar import centre_of, space_live, tools_near
 from skills.types import SkillChoice, SkillIdea, SkillSpec
 from tenants.models import Tenant
@@ -60,7 +60,7 @@ def _free_id(name: str, tenant_id: int | None) -> str:
     base = (base if re.match(r"[a-z]", base) else f"skill_{base}".rstrip("_"))[:60].rstrip("_")
     base = skill_id_for(base, tenant_id)[:60].rstrip("_")
     wanted, number = base, 2
-    while id_taken(wanted):
+    while wanted in RESERVED or id_taken(wanted):
         wanted, number = f"{base}_{number}", number + 1
     return wanted
 

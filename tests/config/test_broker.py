@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ import pytest
 from django.db import connection
 
 from benchmarks.service import free_port
-from tests.processes import ROOT, environment, eventually, manage
+from tests.processes import celery_worker, environment, eventually, kill_family, manage
 from tests.world import Entry, make_tools
 from tools_catalog.models import ToolVector
 from tools_catalog.services.reindex import LOCK
@@ -40,29 +39,12 @@ def env(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, st
     """An environment whose worker works on the database of this test."""
     params = connection.get_connection_params()
     database = f"postgresql://postgres@{quote(params['host'], safe='')}/{params['dbname']}"
-    values = {"TOOLSCRIPT_DATA_DIR": str(tmp_path / "data"), "DATABASE_URL": database, "REMAP_SIGTERM": "SIGQUIT"}
+    values = {"TOOLSCRIPT_DATA_DIR": str(tmp_path / "data"), "DATABASE_URL": database}
     if request.param == "files":
         yield environment(values)
         return
     with redis_server(tmp_path) as url:
         yield environment({**values, "REDIS_URL": url})
-
-
-@contextmanager
-def worker(env: dict[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    with log.open("ab") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "celery", "-A", "config", "worker", "-c", "1"],
-            cwd=ROOT,
-            env=env,
-            stdout=output,
-            stderr=output,
-        )
-    try:
-        yield process
-    finally:
-        process.terminate()
-        process.wait(60)
 
 
 def ask_for_refresh(env: dict[str, str]) -> None:
@@ -79,7 +61,7 @@ def test_a_task_that_waits_is_done_when_a_worker_comes(env: dict[str, str], tmp_
     make_tools(Entry("create_event", "Create a calendar event.", ()))
     ask_for_refresh(env)
     log = tmp_path / "worker.log"
-    with worker(env, log):
+    with celery_worker(env, log):
         assert eventually(lambda: embedded() == {"create_event"}, 120), log.read_text()
 
 
@@ -87,12 +69,12 @@ def test_a_worker_that_is_killed_loses_nothing(env: dict[str, str], tmp_path: Pa
     make_tools(*(Entry(f"tool_{i}", f"Does thing number {i}. " * 20, ()) for i in range(120)))
     ask_for_refresh(env)
     log = tmp_path / "worker.log"
-    with worker(env, log) as process:
+    with celery_worker(env, log) as process:
         assert eventually(lambda: len(embedded()) > 0, 120), log.read_text()
-        kill_family(process.pid)
+        kill_family(process)
     done = len(embedded())
     assert 0 < done < 120
-    with worker(env, log):
+    with celery_worker(env, log):
         ask_for_refresh(env)
         assert eventually(lambda: len(embedded()) == 120, 120), log.read_text()
     assert ToolVector.objects.count() == 120
@@ -106,22 +88,13 @@ def test_a_task_that_finds_another_at_work_comes_back(env: dict[str, str], tmp_p
         with other.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
         ask_for_refresh(env)
-        with worker(env, log):
+        with celery_worker(env, log):
             assert eventually(lambda: "index.busy" in log.read_text(), 120), log.read_text()
             assert embedded() == set()
             other.close()
             assert eventually(lambda: embedded() == {"create_event"}, 120), log.read_text()
     finally:
         other.close()
-
-
-def kill_family(pid: int) -> None:
-    import psutil
-
-    family = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
-    for process in family:
-        process.kill()
-    psutil.wait_procs(family, timeout=5)
 
 
 @NEED_REDIS

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from django.contrib.auth.models import Permission, User
 from django.core.management import call_command
@@ -15,6 +16,8 @@ from tests.world import Entry, make_tools, make_world
 from tools_catalog.models import Tool
 from tools_catalog.services.reindex import index_refresh
 
+QUEUE = "/admin/skills/suggestion/"
+SKILL = "/admin/skills/skill/"
 HOSTILE = "<img src=x onerror=alert(1)>"
 CURATOR = (
     "view_suggestion",
@@ -73,3 +76,15 @@ def client_of(user: User, *, csrf: bool = False) -> Client:
     client = Client(enforce_csrf_checks=csrf)
     client.force_login(user)
     return client
+
+
+def said(response: Any) -> str:
+    return str(response.content.decode())
+
+
+def decide(client: Client, suggestion: Suggestion, action: str, **fields: str) -> Any:
+    return client.post(f"{QUEUE}{suggestion.pk}/decide/{action}/", fields, follow=True)
+
+
+def skills_of(name: str) -> list[str]:
+    return list(Tool.objects.get(name=name).assignments.values_list("skill_id", flat=True))

@@ -25,7 +25,7 @@ from skills.services.index_check import index_check
 from skills.services.pipeline import classify_batch
 from skills.types import SkillChoice
 from tests.chat_server import ChatServer, chat_server, filed
-from tests.processes import ROOT, environment, eventually
+from tests.processes import ROOT, celery_worker, environment, eventually
 from tests.world import Entry, make_skill, make_tools
 from tools_catalog.models import EmbeddingSpace, Tool, ToolEmbedding, ToolVector
 from tools_catalog.services.catalog import server_upsert
@@ -297,15 +297,9 @@ def test_a_published_tool_is_classified_by_the_worker_within_its_chain(tmp_path:
             "DATABASE_URL": f"postgresql://postgres@{quote(params['host'], safe='')}/{params['dbname']}",
         }
     )
-    command = [sys.executable, "-m", "celery", "-A", "config", "worker", "-c", "1", "--without-gossip"]
-    with (tmp_path / "worker.log").open("ab") as log:
-        worker = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=log)
-    try:
+    with celery_worker(env, tmp_path / "worker.log"):
         code = "from tools_catalog.tasks import request_refresh; request_refresh()"
         subprocess.run([sys.executable, "manage.py", "shell", "-c", code], cwd=ROOT, env=env, check=True, timeout=120)
         assert eventually(lambda: SkillVector.objects.filter(skill="version_control", tool_count=1).exists(), 90)
-    finally:
-        worker.terminate()
-        worker.wait(30)
     assert [a.skill_id for a in Assignment.objects.all()] == ["version_control"]
     assert differences() == []

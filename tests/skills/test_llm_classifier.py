@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db import connection
 from pytest_django import Settings
 
 from llm.types import ChatOptions
@@ -150,12 +151,16 @@ class TestSuggestions:
 
     def test_one_that_cannot_be_written_fails_alone(self, chat: ChatServer, settings: Settings) -> None:
         settings.SUGGESTION_AUTO_APPROVE = 1
+        with connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            cursor.execute("ALTER TABLE skills_suggestion ADD CONSTRAINT not_this CHECK (name <> 'Odd')")
         chat.answer = lambda prompt: (
-            filed(suggestion={**SUGGESTION, "name": "Classify"}) if "odd" in prompt else filed(("weather", 0.9))
+            filed(suggestion={**SUGGESTION, "name": "Odd"}) if "odd" in prompt else filed(("weather", 0.9))
         )
         odd, good = publish("odd", "odd"), publish()
         state = classify(odd)
-        assert (state.status, state.error) == ("failed", "id: 'classify' is a reserved word.")
+        assert (state.status, state.error[:32]) == ("failed", "The database refused the result:")
+        assert "not_this" in state.error
         assert skills_of(good) == [("weather", 0.9)]
         assert not Suggestion.objects.exists()
 

@@ -78,6 +78,11 @@ class TestDeciding:
         suggestion.refresh_from_db()
         assert (suggestion.status, suggestion.decided_by, suggestion.skill_id) == ("approved", "kim", "room_booking")
 
+    def test_a_name_that_no_id_may_have_is_a_name_like_any_other(self, loners: dict[str, Tool]) -> None:
+        idea = SkillIdea("Classify", "Sort things into classes.")
+        skill = suggestion_approve(ask(loners, idea), by="kim")
+        assert (skill.pk, skill.name) == ("classify_2", "Classify")
+
     def test_it_can_be_edited_before(self, loners: dict[str, Tool]) -> None:
         spec = SkillSpec("rooms", "Rooms", "Everything about meeting rooms.")
         assert suggestion_approve(ask(loners), by="kim", spec=spec).name == "Rooms"

@@ -1,7 +1,5 @@
 """Syncs that are killed, that meet, and that are asked for while one runs."""
 
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -9,12 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-import psutil
 import pytest
 from django.db import connection, connections, transaction
 
 from tests.mcp_servers.made import RawServer, raw_server, tool
-from tests.processes import ROOT, environment, eventually
+from tests.processes import ROOT, celery_worker, environment, eventually, kill_family
 from tools_catalog.models import Server, SyncRun, Tool
 from tools_catalog.services.sync import claimed, runs_reap, server_sync
 from tools_catalog.services.sync_requests import sync_request
@@ -38,19 +35,8 @@ def worker(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     env |= {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "config.settings"}
     send = "from tools_catalog.tasks import sync_start_due; sync_start_due()"
     subprocess.run([sys.executable, "manage.py", "shell", "-c", send], cwd=ROOT, env=env, check=True, timeout=120)
-    command = [str(Path(sys.executable).parent / "celery"), "-A", "config", "worker", "-c", "1", "--without-gossip"]
-    with (tmp_path / "worker.log").open("wb") as log:
-        process = subprocess.Popen([*command, "--without-mingle"], cwd=ROOT, env=env, stdout=log, stderr=log)
-    yield process
-    kill(process)
-
-
-def kill(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        family = [process.pid, *(child.pid for child in psutil.Process(process.pid).children(recursive=True))]
-        for pid in family:
-            os.kill(pid, signal.SIGKILL)
-        process.wait()
+    with celery_worker(env, tmp_path / "worker.log") as process:
+        yield process
 
 
 @pytest.fixture
@@ -74,7 +60,7 @@ def test_a_worker_killed_while_it_writes_loses_and_duplicates_nothing(
         cursor.execute("LOCK TABLE mcp_unified_search IN ACCESS EXCLUSIVE MODE")
         process = request.getfixturevalue("worker")
         assert eventually(is_writing, 120)
-        kill(process)
+        kill_family(process)
     assert SyncRun.objects.get().state == "running"
     assert not Tool.objects.exists()
 
