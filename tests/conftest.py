@@ -4,6 +4,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from django.test import override_settings
 from pytest_django.live_server_helper import LiveServer
 
 from core import db
@@ -17,6 +18,13 @@ def close_read_connections(django_db_setup: None) -> Iterator[None]:
     """They would keep the test database from being dropped."""
     yield
     db.close_all()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_passwords() -> Iterator[None]:
+    """The real hasher is slow on purpose; the tests of `up` meet it."""
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
 
 
 @dataclass(frozen=True)

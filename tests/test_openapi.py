@@ -133,10 +133,12 @@ def schemathesis(url: str, folder: Path, *options: str, checks: str = "--checks=
 @pytest.mark.usefixtures("world")
 def test_schemathesis_finds_nothing(live_server: LiveServer, tmp_path: Path, settings: Any) -> None:
     settings.PLANS = plans_from('{"public": {"searches_per_minute": 0, "max_top_k": 1000}}')
-    phases = "--phases=examples,coverage,fuzzing"
-    said = schemathesis(
-        live_server.url, tmp_path, f"--exclude-path-regex={STATEFUL}|{CURATED}", phases, "--exclude-checks=ignored_auth"
-    )
+    rest = "--exclude-checks=ignored_auth"
+    # Every corner of nested filters takes a minute to make up; what filters mean is tested against an evaluator.
+    deep = "^/search$"
+    schemathesis(live_server.url, tmp_path, f"--include-path-regex={deep}", "--phases=examples,fuzzing", rest)
+    others = f"--exclude-path-regex={STATEFUL}|{CURATED}|{deep}"
+    said = schemathesis(live_server.url, tmp_path, others, "--phases=examples,coverage,fuzzing", rest)
     generated = re.search(r"(\d+) generated", said)
     assert generated
     assert int(generated[1]) > 300

@@ -15,6 +15,7 @@ import psutil
 
 from benchmarks.service import free_port
 from config.postgres import EmbeddedPostgres
+from tests.plugin import MARK
 from tests.processes import ROOT, environment, eventually
 
 
@@ -97,8 +98,14 @@ class Service:
 
 
 @contextlib.contextmanager
-def running(folder: Path) -> Iterator[Service]:
+def running(folder: Path, *, first: bool = False) -> Iterator[Service]:
+    """As on a new machine if it is the `first`; otherwise with the vectors that others have computed."""
     service = Service(folder)
+    if not first:
+        vectors = Path(os.environ[MARK]) / "vectors"
+        vectors.mkdir(exist_ok=True)
+        folder.mkdir(parents=True)
+        (folder / "cache").symlink_to(vectors)
     try:
         service.start()
         yield service

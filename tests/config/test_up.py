@@ -26,13 +26,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def service(folder: Path) -> Iterator[Service]:
-    with running(folder) as service:
+    with running(folder, first=True) as service:
         yield service
 
 
 def test_the_printed_curl_returns_ranked_tools_with_schemas(service: Service) -> None:
     command = re.search(r"curl .*?\}'", service.said(), re.DOTALL)
     assert command is not None
+    assert '"event"' not in service.said()  # what a person reads is not a log
     done = subprocess.run(shlex.split(command[0].replace("\\\n", " ")), capture_output=True, text=True, check=True)
     assert '"name":"create_event"' in done.stdout
     assert '"input_schema":{"type":"object"' in done.stdout
@@ -213,29 +214,19 @@ def test_metrics_gather_all_web_processes(service: Service) -> None:
     assert float(counts[0]) >= 20
 
 
-def test_sigterm_stops_everything_and_a_second_start_finds_its_data(service: Service) -> None:
-    password = service.password()
-    family = service.children()
-    assert service.stop(signal.SIGTERM) == 0
-    assert "Stopped." in service.said()
-    _, alive = psutil.wait_procs(family, timeout=5)
-    assert alive == []
-    assert not service.postgres.is_running()
-    assert not (service.folder / "gateway.json").exists()
-    service.start()
-    assert service.password() == password
-    assert service.search("commit my changes").json()["tools"][0]["name"] == "commit_changes"
-    assert "Demo catalogue" not in service.said()
-    assert service.stop(signal.SIGINT) == 0
-
-
 def test_when_it_is_killed_its_programs_end_too_and_the_next_start_works(service: Service) -> None:
-    service.start()
+    password = service.password()
     family = [p for p in service.children() if "postgres" not in p.name()]
     service.stop(signal.SIGKILL)
     _, alive = psutil.wait_procs(family, timeout=60)
     assert alive == []
     service.start(ignoring=(signal.SIGHUP, signal.SIGQUIT))  # as after `nohup make up &` in a script
+    assert service.password() == password
+    assert service.search("commit my changes").json()["tools"][0]["name"] == "commit_changes"
+    assert "Demo catalogue" not in service.said()
+
+
+def test_what_it_was_started_to_ignore_is_ignored(service: Service) -> None:
     assert service.process is not None
     service.process.send_signal(signal.SIGHUP)
     time.sleep(1)
@@ -243,8 +234,16 @@ def test_when_it_is_killed_its_programs_end_too_and_the_next_start_works(service
     assert not ignores(service.process.pid, signal.SIGTERM)
     assert ignores(service.process.pid, signal.SIGQUIT)
     assert not ignores(service.program("celery").pid, signal.SIGQUIT)  # it ends its own processes with that
-    assert service.stop() == 0
+
+
+def test_sigterm_stops_everything(service: Service) -> None:
+    family = service.children()
+    assert service.stop(signal.SIGTERM) == 0
+    assert "Stopped." in service.said()
+    _, alive = psutil.wait_procs(family, timeout=5)
+    assert alive == []
     assert not service.postgres.is_running()
+    assert not (service.folder / "gateway.json").exists()
 
 
 def ignores(pid: int, number: signal.Signals) -> bool:
@@ -253,12 +252,12 @@ def ignores(pid: int, number: signal.Signals) -> bool:
     return bool(int(mask[1], 16) >> (number - 1) & 1)
 
 
-def test_sigterm_while_it_prepares_leaves_nothing_running(tmp_path: Path) -> None:
+def test_ctrl_c_while_it_prepares_leaves_nothing_running(tmp_path: Path) -> None:
     service = Service(tmp_path / "data")
     try:
         service.launch()
         assert eventually(lambda: "Starter skills" in service.said(), 60), service.said()
-        assert service.stop(signal.SIGTERM) == 0
+        assert service.stop(signal.SIGINT) == 0
         assert "Stopped." in service.said()
         assert not service.postgres.is_running()
     finally:

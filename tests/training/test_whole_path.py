@@ -22,7 +22,7 @@ from training.pipeline import SHIPPED, Paths, open_bench
 from training.sets import HELD_OUT
 
 QUICK = [
-    "epochs=2",
+    "epochs=1",
     "batch=32",
     "learning_rate=0.002",
     "seeds=[1,2]",
@@ -31,7 +31,7 @@ QUICK = [
 ]
 QUICK += [
     "anchor_batch=4",
-    "hard_from_epoch=1",
+    "hard_from_epoch=0",
     "block_size=4",
     "prose=12",
     "extra=false",

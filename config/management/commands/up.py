@@ -17,6 +17,7 @@ from config.postgres import EmbeddedPostgres, PostgresError
 from config.startup import admin_login, announced, base_url, environment, local_key, prepare, programs, report_syncs
 from config.supervisor import GaveUp, Supervisor, leaving_daemons_alone, stop_signals
 from core.errors import ToolscriptError
+from core.logs import configure as configure_logs
 from tools_catalog.models import Server
 
 READY_SECONDS = 60
@@ -36,6 +37,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         folder = settings.DATA_DIR
         folder.mkdir(parents=True, exist_ok=True)
+        if settings.LOG_LEVEL == "INFO":  # what is said here is for a person; the programs have their own logs
+            configure_logs("WARNING")
         with only_one(folder / "up.lock"):
             refuse_taken_port(settings.HOST, settings.PORT)
             postgres: EmbeddedPostgres | None = settings.EMBEDDED_POSTGRES
