@@ -10,8 +10,18 @@ from pathlib import Path
 import pytest
 
 MARK = "TOOLSCRIPT_TEST_ROOT"
-LONG = ("test_up", "test_broker", "test_openapi", "test_whole_path", "test_many_calls", "test_up_servers", "test_pages")
-"""Files that take long, longest first: they begin first, so that no worker is left alone with one at the end."""
+LONG = (
+    "test_up",
+    "test_broker",
+    "test_up_servers",
+    "test_openapi",
+    "test_many_calls",
+    "test_pages",
+    "test_processes",
+    "test_whole_path",
+)
+"""Files that take long, longest first: no worker should be left alone with one at the end."""
+BETWEEN = 6
 INHERITED = ("DATABASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "PORT", "REDIS_URL")
 
 
@@ -40,8 +50,17 @@ def _set_up() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    rank = {name: place for place, name in enumerate(LONG)}
-    items.sort(key=lambda item: rank.get(item.path.stem, len(LONG)))
+    """Long files begin early, each with a few short ones after it: started all at once, they would only slow each other."""
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    long = [tests for name in LONG for path, tests in files.items() if path.stem == name]
+    short = [tests for path, tests in files.items() if path.stem not in LONG]
+    ordered: list[list[pytest.Item]] = []
+    for tests in long:
+        ordered += [tests, *short[:BETWEEN]]
+        del short[:BETWEEN]
+    items[:] = [item for tests in [*ordered, *short] for item in tests]
 
 
 # The workers of a parallel run inherit the environment of the process that started the server.
