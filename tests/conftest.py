@@ -4,7 +4,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from django.test import override_settings
+from django.db import connection
+from django.test import TransactionTestCase, override_settings
 from pytest_django.live_server_helper import LiveServer
 
 from core import db
@@ -24,6 +25,23 @@ def close_read_connections(django_db_setup: None) -> Iterator[None]:
 def quick_passwords() -> Iterator[None]:
     """The real hasher is slow on purpose; the tests of `up` meet it."""
     with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
+
+
+KEPT = {"django_migrations", "django_content_type", "auth_permission"}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_flush() -> Iterator[None]:
+    """Empties what tests write. Django's own flush also empties, and then makes again, what migrations have made."""
+
+    def empty(case: TransactionTestCase) -> None:
+        tables = sorted(set(connection.introspection.table_names()) - KEPT)
+        with connection.cursor() as cursor:
+            cursor.execute(f"TRUNCATE {', '.join(tables)}")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", empty)
         yield
 
 

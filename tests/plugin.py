@@ -21,7 +21,7 @@ LONG = (
     "test_whole_path",
 )
 """Files that take long, longest first: no worker should be left alone with one at the end."""
-BETWEEN = 6
+BETWEEN = 3
 INHERITED = ("DATABASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "PORT", "REDIS_URL")
 
 
@@ -39,6 +39,9 @@ def _set_up() -> None:
     os.environ["TOOLSCRIPT_SEARCH_NO_CACHE"] = "true"  # a test must not find what another one embedded
     os.environ["TOOLSCRIPT_ANONYMOUS_PER_MINUTE"] = "0"  # hundreds of tests ask from one address
     os.environ["TOOLSCRIPT_CONFIG"] = str(root / "no-servers.json")  # and not what the developer has at home
+    # Nothing here speaks TLS, and reading all certificates for each HTTP client takes longer than most requests.
+    os.environ.pop("SSL_CERT_FILE", None)
+    os.environ["SSL_CERT_DIR"] = str(root)
     postgres = EmbeddedPostgres(root, throwaway=True)
     postgres.start()
 
@@ -50,7 +53,7 @@ def _set_up() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files begin early, each with a few short ones after it: started all at once, they would only slow each other."""
+    """Long files begin early, a few short ones after each: all at once, they would only slow each other."""
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)

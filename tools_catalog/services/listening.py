@@ -27,6 +27,7 @@ log = structlog.get_logger("toolscript.sync")
 LOOK_SECONDS = 1.0
 PING_SECONDS = 15.0
 LONGEST_WAIT = 300.0
+CANCEL_SECONDS = 2.0
 STEADY_SECONDS = 30.0
 """A connection that held this long was a good one: the next attempt need not wait as long as the last."""
 
@@ -62,16 +63,25 @@ class Listener:
         return announcing()
 
     async def _hold_only(self, targets: dict[int, Target]) -> None:
-        ended = []
+        ended = set()
         for server_id, (target, task) in list(self._held.items()):
             if targets.get(server_id) != target:
-                task.cancel()
-                ended.append(task)
+                ended.add(task)
                 del self._held[server_id]
-        await asyncio.gather(*ended, return_exceptions=True)
+        await _end(ended)
         for server_id, target in targets.items():
             if server_id not in self._held:
                 self._held[server_id] = (target, asyncio.create_task(_hold(server_id, target)))
+
+
+async def _end(tasks: set[asyncio.Task[None]]) -> None:
+    """A cancellation that meets a connection in the act of failing can get lost in it, so it is said again."""
+    left = tasks
+    while left:
+        for task in left:
+            task.cancel()
+        _, left = await asyncio.wait(left, timeout=CANCEL_SECONDS)
+    await asyncio.gather(*tasks, return_exceptions=True)  # how they ended is of no interest
 
 
 def _close() -> None:
