@@ -19,9 +19,10 @@ import numpy as np
 
 from benchmarks import service
 
-HALVES = (3.0, 4.0, 5.0, 6.0, 8.0)
-STEEPNESS = (1.0, 2.0, 4.0, 6.0, 8.0)
-WEIGHTS = (0.3, 0.5, 0.7, 0.9)
+HALVES = (3.0, 3.5, 4.0, 5.0, 6.0)
+STEEPNESS = (1.0, 2.0, 4.0, 6.0)
+WEIGHTS = (0.5, 0.7, 0.9)
+COVERAGES = (0.0, 0.25, 0.5, 1.0)
 POOL = 100
 DEEPEST = 10
 
@@ -31,6 +32,7 @@ class Setting:
     half: float
     steepness: float
     weight: float
+    coverage: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class Case:
     tuning: bool
     semantic: Any
     words: Any
+    covered: Any
+    """the share of the query's words"""
     names: Any
     gain: Any
     """1 for each right tool"""
@@ -74,11 +78,13 @@ def cases(folder: Path) -> list[Case]:
         found = search(index, question.query, tenant_id=None, item_type=None, limit=POOL)
         pool = np.union1d(np.argsort(-similar)[:POOL], np.array(found.best, dtype=np.int64)).astype(int)
         gold = {place[tool_id] for tool_id in question.gold}
+        words = np.array([found.scores.get(int(i), 0.0) for i in pool])
         made.append(
             Case(
                 tuning=zlib.crc32(question.query.encode()) % 2 == 0,
                 semantic=np.maximum(similar[pool], 0),
-                words=np.array([found.scores.get(int(i), 0.0) for i in pool]),
+                words=words,
+                covered=np.minimum(1, words / max(found.possible, 1e-9)),
                 names=np.array([name_strength(found, int(i)) for i in pool]),
                 gain=np.array([int(i) in gold for i in pool], dtype=float),
                 gold=len(gold),
@@ -91,7 +97,8 @@ def ndcg(case: Case, setting: Setting | None) -> float:
     score = case.semantic
     if setting is not None:
         times = (case.words / setting.half) ** setting.steepness
-        score = 1 - (1 - score) * (1 - setting.weight * times / (1 + times)) * (1 - case.names)
+        lexical = setting.weight * times / (1 + times) * case.covered**setting.coverage
+        score = 1 - (1 - score) * (1 - lexical) * (1 - case.names)
     best = np.argsort(-score, kind="stable")[:DEEPEST]
     discounts = 1 / np.log2(np.arange(DEEPEST) + 2)
     return float((case.gain[best] * discounts[: len(best)]).sum() / discounts[: min(case.gold, DEEPEST)].sum())
@@ -102,10 +109,10 @@ def mean(chosen: list[Case], setting: Setting | None) -> float:
 
 
 def shipped() -> Setting:
-    from search.lexical.query import HALF, STEEPNESS
+    from search.lexical.query import COVERAGE, HALF, STEEPNESS
     from search.ranking import LEXICAL_WEIGHT
 
-    return Setting(HALF, STEEPNESS, LEXICAL_WEIGHT)
+    return Setting(HALF, STEEPNESS, LEXICAL_WEIGHT, COVERAGE)
 
 
 def main() -> None:
@@ -123,7 +130,7 @@ def report(sets: dict[str, list[Case]], *, everything: bool) -> None:
     held_out = {name: [case for case in found if not case.tuning] for name, found in sets.items()}
     alone = {name: mean(found, None) for name, found in tuning.items()}
     gains: dict[Setting, list[float]] = {}
-    for setting in itertools.starmap(Setting, itertools.product(HALVES, STEEPNESS, WEIGHTS)):
+    for setting in itertools.starmap(Setting, itertools.product(HALVES, STEEPNESS, WEIGHTS, COVERAGES)):
         gains[setting] = [mean(found, setting) - alone[name] for name, found in tuning.items()]
         if everything:
             print(setting, [round(gain, 4) for gain in gains[setting]], flush=True)

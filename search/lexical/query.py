@@ -12,10 +12,13 @@ from search.lexical.index import K1, Index
 from search.lexical.typos import names_near, repairs
 from search.lexical.words import STOP, pieces, squash, stem, words, words_in
 
-HALF = 5.0
+HALF = 3.5
 """The BM25 score that counts one half, in units of the rarest possible word: so it fits a catalogue of any size."""
+COVERAGE = 0.5
+"""How much it counts that the words in common are few among those of the query: the power of their share."""
 HALF_OF_QUERY = 0.5
-"""The share of what a tool with all words of the query could score that counts one half."""
+"""The share of what a tool with all words of the query could score that counts one half, up to this score:"""
+HALF_AT_MOST = 5.0
 STEEPNESS = 4.0
 """A few common words in common say almost nothing: measured, it is worth up to six points of NDCG@10 over 1."""
 JOINED = 0.7
@@ -51,12 +54,14 @@ class Keywords:
     repaired: dict[str, list[str]] = field(default_factory=dict)
 
     def evidence(self, tool_id: int) -> float:
-        """How much the words in common say, 0 to 1: one word of one is little, five rare ones are much."""
-        return saturate(self.scores.get(tool_id, 0.0), HALF, STEEPNESS)
+        """How much the words in common say, 0 to 1: one word of one is little, five rare ones of ten are much."""
+        score = self.scores.get(tool_id, 0.0)
+        covered = min(1.0, score / self.possible) if self.possible else 0.0
+        return saturate(score, HALF, STEEPNESS) * float(covered**COVERAGE)
 
     def match(self, tool_id: int) -> float:
         """How well the tool fits what was typed, 0 to 1, by its words or by its name: one word of one is all of it."""
-        half = min(HALF, max(HALF_OF_QUERY * self.possible, 1e-6))
+        half = min(HALF_AT_MOST, max(HALF_OF_QUERY * self.possible, 1e-6))
         name = self.names.get(tool_id)
         return max(saturate(self.scores.get(tool_id, 0.0), half, STEEPNESS), name.share if name and name.sure else 0.0)
 
