@@ -87,6 +87,7 @@ def measure(port: int, count: int, rounds: int) -> dict[str, Any]:
                 ("search, new query", requests_for([next(fresh) for _ in range(size)])),
                 ("search, repeated query", requests_for([hot[i % 20] for i in range(size)])),
                 ("search, direct, new query", requests_for([next(fresh) for _ in range(size // 4)], strategy="direct")),
+                ("search, hybrid, new query", requests_for([next(fresh) for _ in range(size // 4)], strategy="hybrid")),
             ):
                 gathered.setdefault((label, clients), []).append(load.run(label, port, clients, requests))
     return {"loads": gathered, "embedding alone": alone}

@@ -64,6 +64,8 @@ def _report(bars: "Progress") -> Any:
     tasks: dict[str, Any] = {}
 
     def report(label: str, done: int, total: int) -> None:
+        if not total:
+            return
         if label not in tasks:
             tasks[label] = bars.add_task(label, total=total)
         bars.update(tasks[label], completed=done, total=total)
