@@ -1,10 +1,13 @@
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.auth import admin as accounts
+from django.contrib.auth.models import Group, User
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from unfold.admin import ModelAdmin
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from core import scope
 from core.errors import Forbidden, NotFound
@@ -115,6 +118,24 @@ class OnlySuperusers(ModelAdmin):
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return self.has_module_permission(request)
+
+
+admin.site.unregister(User)
+admin.site.unregister(Group)
+
+
+@admin.register(User)
+class UserAdmin(accounts.UserAdmin, ForTheWholeService):  # type: ignore[type-arg]
+    """Accounts are not a tenant's: whoever may change one could make it a superuser's."""
+
+    form = UserChangeForm
+    add_form = UserCreationForm
+    change_password_form = AdminPasswordChangeForm
+
+
+@admin.register(Group)
+class GroupAdmin(accounts.GroupAdmin, ForTheWholeService):
+    pass
 
 
 @admin.register(Tenant)
