@@ -10,8 +10,8 @@ PY := $(VENV)/bin/python
 TESTS ?=
 # TORCH=1 also installs torch, for the tests that need it (sentence-transformers, training): about 1 GB.
 TORCH ?=
-# How many tests run at a time.
-JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((n < 2 ? 2 : n < 8 ? n : 8)))
+# How many tests run at a time: one more than there are cores, because many wait for processes that they started.
+JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1); echo $$((n < 7 ? n + 1 : 8)))
 
 .DEFAULT_GOAL := help
 .PHONY: help up test lint bench clean
