@@ -117,7 +117,7 @@ BROKER_DIR = DATA_DIR / "broker"
 if not REDIS_URL:
     for _name in ("messages", "control"):
         (BROKER_DIR / _name).mkdir(parents=True, exist_ok=True)
-CELERY_BROKER_URL = REDIS_URL or "filesystem://localhost"
+CELERY_BROKER_URL = REDIS_URL or "folder://localhost"
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = (
     {"visibility_timeout": 3600}
     if REDIS_URL
