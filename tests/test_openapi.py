@@ -112,7 +112,7 @@ STATEFUL = "^/api/v1/(knowledge|import)|^/search_knowledge|^/tools"
 CURATED = "/v1/(skills|tools)"
 
 
-def schemathesis(url: str, folder: Path, *options: str, checks: str = "--checks=all", examples: int = 15) -> str:
+def schemathesis(url: str, folder: Path, *options: str, checks: str = "--checks=all", examples: int = 10) -> str:
     """Valid and invalid requests that it makes up from the description. What it says, if it found nothing."""
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{url}/api/schema", checks, *options]
     _, key = key_create(name="schemathesis", is_admin=True)
