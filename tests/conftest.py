@@ -29,16 +29,26 @@ def quick_passwords() -> Iterator[None]:
 
 
 KEPT = {"django_migrations", "django_content_type", "auth_permission"}
+LARGE = 1 << 20
+SIZE = "SELECT max(pg_relation_size(quote_ident(name)::regclass)) FROM unnest(%s::text[]) AS name"
 
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_flush() -> Iterator[None]:
-    """Empties what tests write. Django's own flush also empties, and then makes again, what migrations have made."""
+    """Empties what tests write. Django's own flush also empties, and then makes again, what migrations have made.
+
+    Small tables are emptied row by row: to truncate all of them takes a fifth of a second.
+    """
 
     def empty(case: TransactionTestCase) -> None:
         tables = sorted(set(connection.introspection.table_names()) - KEPT)
         with connection.cursor() as cursor:
-            cursor.execute(f"TRUNCATE {', '.join(tables)}")
+            cursor.execute(SIZE, [tables])
+            if cursor.fetchone()[0] > LARGE:
+                cursor.execute(f"TRUNCATE {', '.join(tables)}")
+                return
+            deletions = "; ".join(f"DELETE FROM {table}" for table in tables)
+            cursor.execute(f"SET session_replication_role = replica; {deletions}; RESET session_replication_role")
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", empty)

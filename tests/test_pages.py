@@ -1,10 +1,9 @@
 """The pages, in a real browser, on a real service."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser import needs_chromium, page_in_chromium
 from tests.config.service import Service, running
@@ -19,9 +18,17 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         service.stop()
 
 
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+    with page_in_chromium(tmp_path_factory.mktemp("profile")) as page:
+        yield page.context
+
+
 @pytest.fixture
-def page(tmp_path: Path, service: Service) -> Iterator[Page]:
-    with page_in_chromium(tmp_path / "profile") as page:
+def page(browser: BrowserContext, service: Service) -> Iterator[Page]:
+    """Nobody is logged in."""
+    browser.clear_cookies()
+    with browser.new_page() as page:
         page.goto(str(service.http.base_url))
         yield page
 

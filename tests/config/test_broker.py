@@ -51,11 +51,13 @@ def env(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, st
 
 def ask_for_refresh(env: dict[str, str]) -> None:
     """As the web server would, through the broker of that environment."""
-    messages = str(Path(env["TOOLSCRIPT_DATA_DIR"], "broker", "messages"))
-    Path(messages).mkdir(parents=True, exist_ok=True)
-    options: dict[str, str] = {} if "REDIS_URL" in env else {"data_folder_in": messages, "data_folder_out": messages}
+    folder = Path(env["TOOLSCRIPT_DATA_DIR"], "broker")
+    folders = {"data_folder_in": "messages", "data_folder_out": "messages", "control_folder": "control"}
+    options = {} if "REDIS_URL" in env else {name: str(folder / part) for name, part in folders.items()}
+    for path in options.values():
+        Path(path).mkdir(parents=True, exist_ok=True)
     with Connection(env.get("REDIS_URL", "folder://localhost"), transport_options=options) as broker:
-        refresh_index.apply_async(connection=broker)
+        refresh_index.apply_async(connection=broker)  # type: ignore[call-arg]
 
 
 def embedded() -> set[str]:
