@@ -40,7 +40,7 @@ LAYERS = [
         *["transports", "config_file", "acceptance", "literal_secrets", "json_schemas"],
     ],
     ["arguments", "comparison", "inspection", "typescript"],
-    ["types", "fusion", "apps", "migrations", "plans"],
+    ["types", "fusion", "apps", "migrations", "patterns", "plans"],
 ]
 LAYER = {name: len(LAYERS) - i for i, layer in enumerate(LAYERS) for name in layer}
 

@@ -13,6 +13,7 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from core.errors import ValidationFailed
+from tools_catalog.patterns import bounded
 
 log = structlog.get_logger("toolscript.gateway")
 MOST_ERRORS = 20
@@ -24,7 +25,8 @@ _kept: OrderedDict[str, Any] = OrderedDict()
 def arguments_check(schema: Any, arguments: Any, *, key: str) -> None:
     """Raises ValidationFailed that names each place in the arguments. `key` stands for the schema.
 
-    A schema that is itself wrong, or refers to what is not in it, judges nothing: the server has the last word anyway.
+    A schema that is wrong, refers to what is not in it, or has a pattern that takes too long, judges nothing: the
+    server has the last word anyway.
     """
     if not isinstance(arguments, Mapping):
         message = "The arguments must be a JSON object."
@@ -34,7 +36,7 @@ def arguments_check(schema: Any, arguments: Any, *, key: str) -> None:
         return
     try:
         errors = [_plain(error) for error, _ in zip(validator.iter_errors(arguments), range(MOST_ERRORS), strict=False)]
-    except (Unresolvable, RecursionError, ValueError, TypeError, OverflowError) as exc:  # `re.error` is a ValueError
+    except (Unresolvable, RecursionError, ValueError, TypeError, OverflowError) as exc:
         log.warning("gateway.schema_unusable", tool=key, error=f"{type(exc).__name__}: {exc}"[:300])
         return
     if errors:
@@ -65,7 +67,7 @@ def _compiled(schema: Any, key: str) -> Any:
         kind = validator_for(schema, default=Draft202012Validator)
         try:
             kind.check_schema(schema)
-            validator = kind(schema, registry=Registry())  # an empty registry fetches nothing
+            validator = bounded(kind, schema)(schema, registry=Registry())  # an empty registry fetches nothing
         except (SchemaError, Unresolvable, RecursionError, ValueError, TypeError) as exc:
             log.warning("gateway.schema_unusable", tool=key, error=f"{type(exc).__name__}: {exc}"[:300])
     return validator

@@ -32,6 +32,11 @@ DRAFT_4 = {
     "$schema": "http://json-schema.org/draft-04/schema#",
     "properties": {"n": {"maximum": 3, "exclusiveMaximum": True}},
 }
+PATTERNS = {
+    "properties": {"n": {}},
+    "patternProperties": {"^x-": {"type": "integer"}},
+    "additionalProperties": False,
+}
 TREE = {"type": "object", "properties": {"left": {"$ref": "#"}, "value": {"type": "integer"}}}
 
 
@@ -49,6 +54,14 @@ TREE = {"type": "object", "properties": {"left": {"$ref": "#"}, "value": {"type"
         (DRAFT_7, {"n": 1.5}, ["n"]),
         (DRAFT_4, {"n": 3}, ["n"]),
         ({"properties": {"day": {"format": "date-time"}}}, {"day": "2026-11-30T15:00"}, []),
+        ({"properties": {"id": {"pattern": r"^\d+$"}}}, {"id": "12a"}, ["id"]),
+        ({"properties": {"id": {"pattern": r"^\d+$"}}}, {"id": "12"}, []),
+        ({"properties": {"id": {"pattern": "x"}}}, {"id": 5}, []),
+        (PATTERNS, {"x-a": 1, "n": 2}, []),
+        (PATTERNS, {"x-a": "one", "n": 2}, ["x-a"]),
+        (PATTERNS, {"x-a": 1, "y": 2}, ["y"]),
+        ({**PATTERNS, "additionalProperties": {"type": "null"}}, {"x-a": 1, "y": 2, "z": None}, ["y"]),
+        ({**PATTERNS, "unevaluatedProperties": False}, {"x-a": "one", "n": 1}, ["x-a"]),
     ],
 )
 def test_the_place_is_named(schema: Any, arguments: Any, expected: list[str]) -> None:
@@ -91,3 +104,23 @@ def test_a_long_value_does_not_make_a_long_error() -> None:
     with pytest.raises(ValidationFailed) as caught:
         arguments_check({"properties": {"a": {"maxLength": 3}}}, {"a": "x" * 100_000}, key="long")
     assert len(caught.value.message) < 400
+
+
+EVIL = "^(a|aa)+$"
+LONG = "a" * 40 + "!"
+
+
+@pytest.mark.parametrize(
+    ("schema", "arguments"),
+    [
+        ({"properties": {"id": {"pattern": EVIL}}}, {"id": LONG}),
+        ({"patternProperties": {EVIL: {"type": "integer"}}}, {LONG: "x"}),
+        ({"patternProperties": {EVIL: {}}, "additionalProperties": False}, {LONG: "x"}),
+        ({"additionalProperties": False, "patternProperties": {EVIL: {}}}, {LONG: "x"}),
+        ({"unevaluatedProperties": False, "patternProperties": {EVIL: {}}}, {LONG: "x"}),
+        ({"propertyNames": {"pattern": EVIL}}, {LONG: "x"}),
+    ],
+)
+def test_a_pattern_that_would_search_for_years_judges_nothing(schema: Any, arguments: Any) -> None:
+    """With Python's own engine this test does not end."""
+    assert paths(schema, arguments) == []
