@@ -1,6 +1,7 @@
 """API plumbing: strict JSON in, orjson out, and the one error format."""
 
 import difflib
+import json
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, ClassVar
@@ -41,8 +42,15 @@ def json_body(request: Request) -> Any:
     return request.data
 
 
+def json_bytes(data: Any) -> bytes:
+    try:
+        return orjson.dumps(data)
+    except TypeError:  # an integer of more than 64 bits: what Postgres makes of the 1e30 in somebody's schema
+        return json.dumps(data, separators=(",", ":")).encode()
+
+
 def json_response(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> HttpResponse:
-    return HttpResponse(orjson.dumps(data), status=status, content_type="application/json", headers=headers)
+    return HttpResponse(json_bytes(data), status=status, content_type="application/json", headers=headers)
 
 
 def error_response(error: ToolscriptError) -> HttpResponse:

@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from core.api import ApiView, json_body, json_response, refuse_unknown, validated
-from core.errors import EmbeddingFailed, Forbidden, NotFound, NotReady
+from core.errors import Conflict, EmbeddingFailed, Forbidden, NotFound, NotReady
 from core.wire import StrictJSONParser
 from knowledge import schemas
 from knowledge.bodies import chunk_body, documents_body, extraction_body, knowledge_body, source_body
@@ -28,7 +28,7 @@ from knowledge.serializers import (
 from knowledge.services.extract import chat_model
 from knowledge.services.extractions import extraction_create, extraction_delete
 from knowledge.services.health import knowledge_health
-from knowledge.services.ingest import source_delete, source_ingest, sources_embed
+from knowledge.services.ingest import source_delete, source_ingest, sources_embed, vectors_missing
 from knowledge.services.search_documents import documents_search
 from knowledge.services.search_knowledge import knowledge_search
 from knowledge.tasks import request_extraction
@@ -81,7 +81,10 @@ class SearchView(GatewaySearchView):
         caller = caller_of(request)
         plan = limit_searches(request, caller)
         body = {} if request.stream is None else json_body(request)  # nothing is required, not even a body
-        search = _document_request(validated(DocumentSearchInput, body), caller)
+        values = validated(DocumentSearchInput, body)
+        if "top_k" not in body:
+            values["top_k"] = min(values["top_k"], plan.max_top_k)
+        search = _document_request(values, caller)
         _hold_to_plan(search, plan)
         return json_response(documents_body(documents_search(search, plan)))
 
@@ -142,9 +145,10 @@ class SourcesView(ApiView):
         tenant = Tenant.objects.get(pk=owner) if owner else None
         spec = _source_spec(values)
         report = source_ingest(spec, tenant=tenant)
-        indexed = _embed(report.source_id, report.chunks) if report.outcome != "unchanged" else True
-        source = with_counts(Source.objects.filter(path=spec.path, tenant=tenant)).get()
-        body = {"source": source_body(source), "outcome": report.outcome, "indexed": indexed}
+        source = with_counts(Source.objects.filter(path=spec.path, tenant=tenant)).first()
+        if source is None:
+            raise Conflict("Somebody deleted this document at the same moment.")
+        body = {"source": source_body(source), "outcome": report.outcome, "indexed": _embed(source.pk)}
         return json_response(body, 201 if report.outcome == "created" else 200)
 
 
@@ -155,11 +159,13 @@ def _source_spec(values: dict[str, Any]) -> SourceSpec:
     return SourceSpec(**{**values, **lists, "path": path})
 
 
-def _embed(source_id: int | None, chunks: int) -> bool:
+def _embed(source_id: int) -> bool:
     """At once where that is quick; else, or where the model does not answer, the worker does it."""
-    if chunks <= EMBED_AT_ONCE and source_id is not None:
+    missing = vectors_missing(source_id)
+    if missing is not None and missing <= EMBED_AT_ONCE:
         try:
-            sources_embed([source_id])
+            if missing:
+                sources_embed([source_id])
         except EmbeddingFailed:
             pass
         else:
@@ -223,7 +229,7 @@ class ExtractionsView(ApiView):
             chunk, type=values["type"], content=values["content"], topics=values["topics"]
         )
         if created:
-            _embed(chunk.source_id, 1)
+            _embed(chunk.source_id)
         return json_response(extraction_body(extraction), 201 if created else 200)
 
 

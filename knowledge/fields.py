@@ -2,13 +2,13 @@
 
 import base64
 import binascii
-import math
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from core.fields import NO_NUL
+from knowledge.metadata import LARGEST_NUMBER, comparable
 from knowledge.types import OPERATORS, Condition, Filters
 
 MOST_CONDITIONS = 50
@@ -16,9 +16,8 @@ MOST_VALUES = 100
 MOST_WORDS = 20
 NAME = {"type": "string", "minLength": 1, "maxLength": 100, "pattern": NO_NUL}
 TEXT = {"type": "string", "maxLength": 2000, "pattern": NO_NUL}
-LIMIT = 1e15
-"""Numbers beyond this are written in more ways than one, and nobody filters by them."""
-NUMBER = {"type": "number", "minimum": -LIMIT, "maximum": LIMIT}
+A_NUMBER = f"a number up to {LARGEST_NUMBER:.0e}"
+NUMBER = {"type": "number", "minimum": -LARGEST_NUMBER, "maximum": LARGEST_NUMBER}
 SCALAR = {"anyOf": [TEXT, NUMBER, {"type": "boolean"}]}
 VALUES = {
     "eq": SCALAR,
@@ -98,21 +97,21 @@ def _value_problem(op: str, value: Any) -> str | None:
     if op == "exists":
         return None if isinstance(value, bool) else "true or false"
     if op in {"in", "nin"}:
-        fits = isinstance(value, list) and 1 <= len(value) <= MOST_VALUES and all(_is_scalar(item) for item in value)
+        fits = isinstance(value, list) and 1 <= len(value) <= MOST_VALUES and all(comparable(item) for item in value)
         return None if fits else f"a list of 1 to {MOST_VALUES} texts, numbers or booleans"
     if op in {"eq", "ne", "contains"}:
-        return None if _is_scalar(value) else "a text, a number or a boolean (for null, use exists)"
-    return None if _is_scalar(value) and not isinstance(value, bool) else "a text or a number"
+        return (
+            None
+            if comparable(value)
+            else f"a text, a number up to {LARGEST_NUMBER:.0e} or a boolean (for null, use exists)"
+        )
+    return (
+        None if comparable(value) and not isinstance(value, bool) else f"a text or a number up to {LARGEST_NUMBER:.0e}"
+    )
 
 
 def _is_name(value: Any) -> bool:
     return isinstance(value, str) and 1 <= len(value) <= 100 and "\0" not in value
-
-
-def _is_scalar(value: Any) -> bool:
-    if isinstance(value, str):
-        return len(value) <= 2000 and "\0" not in value
-    return isinstance(value, int | float) and math.isfinite(value) and abs(value) <= LIMIT
 
 
 @extend_schema_field({"anyOf": [NAME, {"type": "array", "items": NAME, "maxItems": MOST_WORDS}]})
@@ -128,9 +127,7 @@ class WordsField(serializers.Field[Any, Any, Any, Any]):
         return tuple(words)
 
 
-@extend_schema_field(
-    {"type": "object", "additionalProperties": {"anyOf": [SCALAR, {"type": "array", "items": SCALAR}]}}
-)
+@extend_schema_field(METADATA)
 class MetadataField(serializers.Field[Any, Any, Any, Any]):
     """Looked at more closely by the service, which knows the rules for every way in."""
 

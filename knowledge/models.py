@@ -38,6 +38,8 @@ class Source(models.Model):
     path = models.CharField(max_length=1000)
     """Where it comes from. With the tenant, this is what makes it the same document when it comes again."""
     origin = models.CharField(max_length=8, choices=Origin, default=Origin.UPLOAD)
+    root = models.TextField(blank=True, editable=False)
+    """The folder that the path of a file is seen from; empty for an absolute path."""
     metadata = models.JSONField(default=dict, blank=True)
     """What filters ask for: names to scalars, or to lists of scalars."""
     facets = models.JSONField(default=dict, editable=False)

@@ -126,7 +126,7 @@ HEALTH = _operation("search_health", "Whether documents can be searched", respon
 SOURCE_CREATE = _operation(
     "source_create",
     "Take a document in",
-    _created(INGESTED, 400, 413, 415, 422, 503),
+    _created(INGESTED, 400, 409, 413, 415, 422, 503),
     request=SourceInput,
 )
 SOURCE_LIST = _operation(

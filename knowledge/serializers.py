@@ -110,7 +110,7 @@ class PageInput(serializers.Serializer[Any]):
 class ExtractionInput(serializers.Serializer[Any]):
     chunk_id = StrictInteger(min_value=1, max_value=2**63 - 1, help_text="The passage it was taken from.")
     type = TypeField(help_text="decision, pattern, warning …")
-    content = MetadataField(help_text="Names to texts, or to lists of texts.")
+    content = MetadataField(help_text="Names to texts, numbers, booleans or lists of these.")
     topics = serializers.ListField(child=Name(), max_length=20, default=list)
 
 

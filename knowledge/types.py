@@ -64,6 +64,7 @@ class SourceSpec:
     format: str
     content: bytes
     origin: str = "upload"
+    root: str = ""
     title: str = ""
     type: str = ""
     authors: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ from knowledge.readers.text import decode
 from knowledge.types import BUILT_IN, Document
 
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+UNWRITTEN = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
 LIST_KEYS = {"authors": ("authors", "author"), "topics": ("topics", "tags", "keywords")}
 
 
@@ -67,11 +68,11 @@ def _front_matter(text: str) -> tuple[dict[str, Any], str]:
         return {}, text
     try:
         values = yaml.safe_load(match[1])
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):  # a 13th month, 5000 digits, 3000 brackets
         return {}, text
     if not isinstance(values, dict):
         return {}, text
-    kept = {str(key): _typed(value) for key, value in values.items()}
+    kept = {_text(str(key)): _typed(value) for key, value in values.items()}
     return {key: value for key, value in kept.items() if value is not None}, text[match.end() :]
 
 
@@ -82,7 +83,14 @@ def _typed(value: Any) -> Any:
         return [item for item in scalars if item is not None]
     if isinstance(value, datetime.date):
         return value.isoformat()
-    return value if isinstance(value, str | int | float | bool) else None
+    if isinstance(value, str):
+        return _text(value)
+    return value if isinstance(value, int | float | bool) else None
+
+
+def _text(written: str) -> str:
+    """Escapes can write what no text may hold."""
+    return UNWRITTEN.sub("", written)
 
 
 def _words(meta: dict[str, Any], name: str) -> tuple[str, ...]:

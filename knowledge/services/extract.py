@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db.models import F
 
 from core.errors import Conflict
+from knowledge.metadata import UNSTORABLE
 from knowledge.models import Chunk, Extraction, Source
 from knowledge.services.extractions import extraction_create
 from llm import registry
@@ -99,8 +100,9 @@ def schema(passages: int) -> dict[str, Any]:
 
 
 def _grounded(entry: dict[str, Any], chunks: Sequence[Chunk]) -> bool:
-    """Whether its quote stands in the passage: what does not was made up."""
-    return _flat(entry["quote"]) in _flat(chunks[entry["passage"] - 1].content)
+    """Whether it says something, and its quote stands in the passage: what does not was made up."""
+    quote = _flat(entry["quote"])
+    return bool(quote and _flat(entry["statement"])) and quote in _flat(chunks[entry["passage"] - 1].content)
 
 
 def _flat(text: str) -> str:
@@ -108,8 +110,8 @@ def _flat(text: str) -> str:
 
 
 def _keep(entry: dict[str, Any], chunks: Sequence[Chunk]) -> bool:
-    clean = {name: entry[name].replace("\0", "") for name in ("statement", "quote")}
-    topics = [topic.replace("\0", "").strip().lower() for topic in entry["topics"]]
+    clean = {name: UNSTORABLE.sub("", entry[name]) for name in ("statement", "quote")}
+    topics = [UNSTORABLE.sub("", topic).strip().lower() for topic in entry["topics"]]
     _, created = extraction_create(
         chunks[entry["passage"] - 1],
         type=entry["type"],

@@ -5,8 +5,9 @@ from typing import Any
 
 from django.db import transaction
 
-from core.errors import ValidationFailed
-from knowledge.models import Chunk, Extraction
+from core.errors import NotFound, ValidationFailed
+from knowledge.metadata import comparable, storable
+from knowledge.models import Chunk, Extraction, Source
 from knowledge.services.knowledge_index import text_key
 
 FIRST = ("statement", "summary", "text", "title", "name")
@@ -23,10 +24,14 @@ def extraction_create(
     method: str = Extraction.Method.API,
 ) -> tuple[Extraction, bool]:
     """The extraction, and whether it is new: the same words from the same document are kept once."""
+    _check(content)
     text = extraction_text(type, content)
     if type in {"chunk", "extraction"}:
         raise ValidationFailed(f"type: {type} is no type of extraction.", {"fields": {"type": ["This is taken."]}})
     with transaction.atomic():
+        Source.objects.select_for_update(no_key=True).filter(pk=chunk.source_id).first()
+        if not Chunk.objects.filter(pk=chunk.pk).exists():
+            raise NotFound("There is no such chunk any more.")
         return Extraction.objects.get_or_create(
             source_id=chunk.source_id,
             type=type,
@@ -50,13 +55,22 @@ def extraction_text(kind: str, content: Mapping[str, Any]) -> str:
     rest = [f"{_label(name)}: {_words(value)}" for name, value in content.items() if name not in FIRST]
     said = " ".join(part if part[-1:] in ".!?" else f"{part}." for part in [*first, *rest] if part)
     if not any(_words(value) for value in content.values()):
-        message = "At least one part with text is expected."
-        raise ValidationFailed(f"content: {message}", {"fields": {"content": [message]}})
+        raise _refused("At least one part with text is expected.")
     text = f"{_label(kind)}: {said}"
-    if len(text) > LONGEST or "\0" in text:
-        message = f"At most {LONGEST} characters without NUL are possible."
-        raise ValidationFailed(f"content: {message}", {"fields": {"content": [message]}})
+    if len(text) > LONGEST:
+        raise _refused(f"At most {LONGEST} characters are possible.")
     return text
+
+
+def _check(content: Mapping[str, Any]) -> None:
+    for name, value in content.items():
+        items = value if isinstance(value, list) else [value]
+        if not storable(name) or not all(comparable(item, LONGEST) for item in items):
+            raise _refused("Texts without NUL, numbers up to 1e15, booleans, and lists of these are possible.")
+
+
+def _refused(message: str) -> ValidationFailed:
+    return ValidationFailed(f"content: {message}", {"fields": {"content": [message]}})
 
 
 def _words(value: Any) -> str:

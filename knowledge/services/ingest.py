@@ -13,7 +13,7 @@ from django.db import connection, transaction
 
 from core.errors import ValidationFailed
 from knowledge.chunking import pieces_of
-from knowledge.metadata import MOST_NAMES, metadata_kept, metadata_problem
+from knowledge.metadata import MOST_NAMES, metadata_kept, metadata_problem, storable
 from knowledge.models import WORD, Chunk, Extraction, Source
 from knowledge.readers import read
 from knowledge.services import knowledge_index
@@ -25,6 +25,7 @@ from tools_catalog.models import EmbeddingSpace
 log = structlog.get_logger("toolscript.knowledge")
 READ_VERSION = "1"
 """Of how documents are read and cut. Another one means that all of them are read again."""
+LONGEST_PATH = 1000
 LONGEST_PATH_BYTES = 2000
 LONGEST_HEADING = 300
 MANY = 200
@@ -60,6 +61,7 @@ def source_mark_failed(spec: SourceSpec, error: str, *, tenant: Tenant | None = 
             "title": _title(spec, None),
             "format": spec.format,
             "origin": spec.origin,
+            "root": spec.root,
             "content_hash": digest,
         },
     )
@@ -86,11 +88,22 @@ def source_describe(source: Source) -> None:
     knowledge_index.payload_sync([source.pk])
 
 
+@transaction.atomic
 def source_delete(source: Source) -> int:
     """Deletes it with its chunks, extractions and vectors. How many chunks it had."""
-    count = source.chunks.count()
-    source.delete()
+    _one_at_a_time(source.tenant_id, source.path)
+    held = Source.objects.select_for_update().filter(pk=source.pk).first()
+    if held is None:
+        return 0
+    count = held.chunks.count()
+    held.delete()
     return count
+
+
+def vectors_missing(source_id: int) -> int | None:
+    """How many passages and extractions of it cannot be found by meaning yet. None: no index has been built at all."""
+    space = EmbeddingSpace.objects.filter(is_live=True).first()
+    return knowledge_index.stale(space, [source_id]) if space is not None else None
 
 
 def sources_embed(source_ids: Sequence[int] | None, advance: Callable[[int], None] = lambda count: None) -> int:
@@ -121,8 +134,10 @@ def content_hash(spec: SourceSpec) -> str:
 
 def _check(spec: SourceSpec) -> None:
     problems: dict[str, list[str]] = {}
-    if not spec.path or "\0" in spec.path or len(spec.path.encode("utf-8", "surrogatepass")) > LONGEST_PATH_BYTES:
-        problems["path"] = [f"1 to {LONGEST_PATH_BYTES} bytes without NUL are expected."]
+    if not 1 <= len(spec.path) <= LONGEST_PATH or not storable(spec.path):
+        problems["path"] = [f"1 to {LONGEST_PATH} characters without NUL are expected."]
+    elif len(spec.path.encode()) > LONGEST_PATH_BYTES:
+        problems["path"] = [f"At most {LONGEST_PATH_BYTES} bytes are expected."]
     if spec.type and (len(spec.type) > 32 or not re.fullmatch(WORD, spec.type)):
         problems["type"] = ["At most 32 lower-case letters, digits and underscores, a letter first, are expected."]
     if len(spec.metadata) > MOST_NAMES:
@@ -146,6 +161,7 @@ def _write(
     values = {
         "format": spec.format,
         "origin": spec.origin,
+        "root": spec.root,
         "title": title,
         "type": spec.type or found or "document",
         "authors": [_cut(author, 255) for author in spec.authors or document.authors][:100],
@@ -155,12 +171,19 @@ def _write(
         "error": "",
         "content_hash": digest,
     }
+    _one_at_a_time(tenant.pk if tenant else None, spec.path)
     source, created = Source.objects.select_for_update().update_or_create(
         tenant=tenant, path=spec.path, defaults=values
     )
     kept = _replace_chunks(source, title, pieces)
     knowledge_index.payload_sync([source.pk])
     return IngestReport("created" if created else "changed", source.pk, len(pieces), kept)
+
+
+def _one_at_a_time(tenant_id: int | None, path: str) -> None:
+    """Writers of one document wait for each other until they commit. One that is deleted has no row they could hold."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, %s))", [path, tenant_id or 0])
 
 
 def _replace_chunks(source: Source, title: str, pieces: list[Piece]) -> int:

@@ -43,11 +43,20 @@ PAYLOAD = """
     UPDATE knowledge_knowledgevector v
     SET type = {type}, topics = {topics}, tenant_id = s.tenant_id, source_id = i.source_id
     FROM {table} i JOIN knowledge_source s ON s.id = i.source_id
-    WHERE v.{column} = i.id AND (%(sources)s::bigint[] IS NULL OR i.source_id = ANY(%(sources)s::bigint[]))
+    WHERE v.{column} = i.id AND i.source_id = ANY(%(sources)s::bigint[])
       AND (v.type, v.topics, v.tenant_id, v.source_id)
           IS DISTINCT FROM ({type}, ({topics})::varchar[], s.tenant_id, i.source_id)
 """
-HELD = "SELECT id FROM {table} WHERE id = ANY(%s::bigint[]) FOR KEY SHARE"
+# A document is held before anything of it: whoever replaces or deletes it holds it too, so nobody waits in a circle.
+HELD_SOURCES = "SELECT id FROM knowledge_source WHERE id = ANY(%s::bigint[]) ORDER BY id FOR KEY SHARE"
+HELD = "SELECT id FROM {table} WHERE id = ANY(%s::bigint[]) ORDER BY id FOR KEY SHARE"
+CHANGED = """
+    SELECT DISTINCT i.source_id
+    FROM knowledge_knowledgevector v JOIN {table} i ON i.id = v.{column} JOIN knowledge_source s ON s.id = i.source_id
+    WHERE (%(sources)s::bigint[] IS NULL OR i.source_id = ANY(%(sources)s::bigint[]))
+      AND (v.type, v.topics, v.tenant_id, v.source_id)
+          IS DISTINCT FROM ({type}, ({topics})::varchar[], s.tenant_id, i.source_id)
+"""
 
 Row = tuple[int, int, str, list[str], int | None, str, str]
 """id, source, type, topics, tenant, key, text"""
@@ -80,9 +89,13 @@ def build(space: EmbeddingSpace, advance: Callable[[int], None], source_ids: Seq
 
 def payload_sync(source_ids: Sequence[int] | None) -> None:
     """Brings the filter columns of these sources' rows (None: of all) in line with sources and extractions."""
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
         for kind in KINDS:
-            cursor.execute(_sql(PAYLOAD, kind), {"sources": None if source_ids is None else list(source_ids)})
+            cursor.execute(_sql(CHANGED, kind), {"sources": None if source_ids is None else list(source_ids)})
+            changed = [row[0] for row in cursor.fetchall()]
+            if changed:
+                cursor.execute(HELD_SOURCES, [changed])
+                cursor.execute(_sql(PAYLOAD, kind), {"sources": changed})
 
 
 def _stale_batch(kind: Kind, space: EmbeddingSpace, source_ids: Sequence[int] | None, after: int) -> list[Row]:
@@ -97,6 +110,7 @@ def _stale_batch(kind: Kind, space: EmbeddingSpace, source_ids: Sequence[int] | 
 def _write(kind: Kind, space: EmbeddingSpace, rows: list[Row], vectors: Vectors) -> None:
     """What was deleted meanwhile is left out; what is there is held until its vector is written."""
     with connection.cursor() as cursor:
+        cursor.execute(HELD_SOURCES, [[row[1] for row in rows]])
         cursor.execute(_sql(HELD, kind), [[row[0] for row in rows]])
         alive = {row[0] for row in cursor.fetchall()}
     KnowledgeVector.objects.bulk_create(

@@ -63,7 +63,8 @@ def test_a_passage_that_was_read_is_not_sent_again(asked: Any) -> None:
 def test_words_that_do_not_stand_in_the_passage_are_dropped(asked: Any) -> None:
     source = add("b.html", BACKUPS, "html")
     asked.entries = [entry(1, "backups are a waste of time"), entry(2, "never restored is no backup")]
-    assert source_extract(source).dropped == 2
+    asked.entries += [entry(1, "   "), entry(1, "seven daily", statement=" \n ")]
+    assert source_extract(source).dropped == 4
     assert not Extraction.objects.exists()
 
 

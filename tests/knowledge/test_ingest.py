@@ -202,6 +202,47 @@ class TestTheCommand:
         assert set(Source.objects.values_list("path", flat=True)) == {
             "harbour.md", "sub/page.html", "sub/notes.TXT", "uploaded.md"}  # fmt: skip
 
+    def test_what_is_gone_from_one_root_says_nothing_about_another(self, tmp_path: Path) -> None:
+        one, other = tmp_path / "one", tmp_path / "other"
+        for folder, name in ((one, "a.md"), (other, "b.md")):
+            folder.mkdir()
+            (folder / name).write_text(f"Notes {name}")
+            run(str(folder), "--root", str(folder))
+        assert run(str(other), "--root", str(other), "--prune")["gone"] == []
+        moved = one.rename(tmp_path / "moved")  # a checkout may lie elsewhere tomorrow
+        (moved / "c.md").write_text("New notes")
+        assert run(str(moved), "--root", str(moved), "--prune")["gone"] == []
+        (moved / "a.md").unlink()
+        report = run(str(moved), "--root", str(moved), "--prune")
+        assert (report["gone"], report["deleted"]) == (["a.md"], 1)
+        assert set(Source.objects.values_list("path", flat=True)) == {"b.md", "c.md"}
+
+    @pytest.mark.parametrize(
+        ("front", "kept"),
+        [
+            ("date: 2024-13-45", {}),
+            ('title: "a\\0b"\nnote: "x\\uD800y"', {"note": "xy"}),
+            ("digits: " + "9" * 5000, {}),
+            ("deep: " + "[" * 3000, {}),
+        ],
+        ids=["month", "escapes", "digits", "brackets"],
+    )
+    def test_odd_front_matter_stops_nobody(self, tmp_path: Path, front: str, kept: dict[str, Any]) -> None:
+        (tmp_path / "01.md").write_text(f"---\n{front}\n---\nThe text below it.")
+        (tmp_path / "02.md").write_text("Good notes.")
+        report = run(str(tmp_path))
+        assert (report["created"], report["failed"]) == (2, [])
+        assert Source.objects.get(path__endswith="01.md").metadata == kept
+
+    def test_a_path_that_is_too_long_is_reported(self, tmp_path: Path) -> None:
+        deep = tmp_path.joinpath(*("d" * 200 for _ in range(5)))
+        deep.mkdir(parents=True)
+        (deep / "long.md").write_text("Notes.")
+        (tmp_path / "short.md").write_text("Notes.")
+        report = run(str(tmp_path), expect=1)
+        assert (report["created"], len(report["failed"])) == (1, 1)
+        assert "1000 characters" in report["failed"][0]["error"]
+
     def test_what_is_given_describes_all(self, folder: Path) -> None:
         tenant = Tenant.objects.create(slug="north", name="North")
         run(str(folder / "sub"), "--tenant", "north", "--topic", "office", "--type", "case_study")

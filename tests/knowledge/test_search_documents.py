@@ -244,6 +244,7 @@ class TestMetadataFields:
 class TestPlans:
     def test_the_largest_top_k(self, documents: Documents, settings: Any) -> None:
         settings.PLANS = plans_from('{"public": {"max_top_k": 2}}')
+        assert len(documents.search()["hits"]) == 2  # who asks for no number gets what the plan allows
         assert len(documents.search("tide", top_k=2)["hits"]) == 2
         error = documents.search("tide", top_k=3, expect=403)["error"]
         assert (error["code"], error["details"]) == ("FORBIDDEN", {"plan": "public", "max_top_k": 2})

@@ -1,13 +1,18 @@
 """Documents and extractions over HTTP."""
 
 import base64
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from benchmarks.pdf import write_pdf
+from knowledge.api import EMBED_AT_ONCE
 from knowledge.models import Chunk, Source
+from knowledge.services.ingest import sources_embed
 from tenants.models import Tenant
+from tenants.services.keys import key_create
+from tests.conftest import http_client
 from tests.knowledge.conftest import Documents
 from tests.knowledge.library import add
 
@@ -73,6 +78,9 @@ class TestSending:
             ({"content": "x", "metadata": []}, "metadata"),
             ({"content": "x", "metadata": {"title": "y"}}, "metadata.title"),
             ({"content": "x", "metadata": {"a": {"b": 1}}}, "metadata.a"),
+            ({"content": "x", "metadata": {"mass": 1e30}}, "metadata.mass"),
+            ({"content": "x", "metadata": {"id": 1234567890123456789}}, "metadata.id"),
+            ({"content": "x", "path": "p" * 1001}, "path"),
             ({"content": "x", "authors": "me"}, "authors"),
             ({"content": "x", "path": "p\0"}, "path"),
             ({"content": "x", "colour": "red"}, "colour"),
@@ -83,6 +91,58 @@ class TestSending:
         error = documents.send(expect=422, **fields)["error"]
         assert named in error["details"]["fields"]
         assert Source.objects.count() == before
+
+    def test_numbers_in_front_matter_that_are_too_large_become_texts(self, documents: Documents) -> None:
+        text = "---\nmass: 1.0e+30\ntweet: 1234567890123456789\nsmall: 12\n---\n# Sun\n\nHeavy helium."
+        sent = documents.send(content=text, path="sun.md")
+        assert sent["source"]["metadata"] == {"mass": "1e+30", "tweet": "1234567890123456789", "small": 12}
+        condition = {"field": "tweet", "op": "eq", "value": "1234567890123456789"}
+        assert documents.search(filters={"must": [condition]})["total"] == 1
+        refused = documents.search(filters={"must": [{**condition, "value": 1234567890123456789}]}, expect=422)
+        assert "a number up to 1e+15" in refused["detail"]
+        documents.delete(f"{SOURCES}/{sent['source']['id']}")
+
+    def test_what_an_older_version_took_in_breaks_no_answer(self, documents: Documents) -> None:
+        sent = documents.send(content="Helium.", path="sun.md")
+        Source.objects.filter(path="sun.md").update(metadata={"mass": 1e30})
+        assert documents.search("helium", metadata_fields=["mass"])["hits"][0]["metadata"] == {"mass": 10**30}
+        documents.delete(f"{SOURCES}/{sent['source']['id']}")
+
+    def test_what_waits_for_the_worker_says_so_each_time(self, documents: Documents) -> None:
+        words = [f"Passage {i}. " + f"Word{i} and more of it. " * 60 for i in range(EMBED_AT_ONCE + 20)]
+        content = "\n\n".join(f"# Part {i}\n\n{text}" for i, text in enumerate(words))
+        first = documents.send(content=content, path="long.md")
+        assert (first["outcome"], first["indexed"]) == ("created", False)
+        again = documents.send(content=content, path="long.md", expect=200)
+        assert (again["outcome"], again["indexed"]) == ("unchanged", False)
+        sources_embed([first["source"]["id"]])
+        again = documents.send(content=content, path="long.md", expect=200)
+        assert (again["outcome"], again["indexed"]) == ("unchanged", True)
+        documents.delete(f"{SOURCES}/{first['source']['id']}")
+
+    def test_many_writers_of_one_document(self, documents: Documents) -> None:
+        """Each replaces or deletes what the others wrote; nothing breaks, and what is left is whole."""
+
+        def write(number: int) -> int:
+            text = "\n\n".join(f"# Part {part}\n\nWriter {number} on part {part}." for part in range(12))
+            with http_client(str(documents.writer.base_url), key) as http:
+                if number % 4 == 3:
+                    found = http.get(SOURCES).json()
+                    mine = [source["id"] for source in found if source["path"] == "one.md"]
+                    statuses = {http.delete(f"{SOURCES}/{pk}").status_code for pk in mine}
+                    return 200 if statuses <= {200, 404} else max(statuses)
+                return http.post(SOURCES, json={"content": text, "path": "one.md"}).status_code
+
+        _, key = key_create(name="writers", is_admin=True)
+        with ThreadPoolExecutor(8) as pool:
+            statuses = list(pool.map(write, range(48)))
+        assert set(statuses) <= {200, 201, 409}  # deleted before its writer was answered
+        documents.send(
+            content="The beginning.", path="one.md", expect=200 if Source.objects.filter(path="one.md") else 201
+        )
+        sent = documents.send(content="The end.", path="one.md", expect=200)
+        assert (sent["indexed"], sent["source"]["chunks"]) == (True, 1)
+        documents.delete(f"{SOURCES}/{sent['source']['id']}")
 
     @pytest.mark.parametrize(
         "fields",
@@ -157,6 +217,9 @@ class TestExtractions:
             ({"type": "A B", "content": {"statement": "x"}}, 422),
             ({"type": "decision", "content": "x"}, 422),
             ({"type": "decision", "content": {"statement": "a\0b"}}, 422),
+            ({"type": "decision", "content": {"statement": "a", "n": 1e30}}, 422),
+            ({"type": "decision", "content": {"statement": "a", "nested": {"k": "\0"}}}, 422),
+            ({"type": "decision", "content": {"statement": "a", "b\0": "c"}}, 422),
             ({"content": {"statement": "x"}}, 422),
         ],
         ids=str,
