@@ -1,7 +1,7 @@
 """How the pieces of evidence for a tool become one score, and what is said about it. Pure functions."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from search.fusion import blend, either
 from search.lexical.query import Keywords
@@ -57,6 +57,13 @@ def gateway_parts(evidence: Evidence, alpha: float) -> list[Part]:
 
 def score_of(parts: list[Part]) -> float:
     return either(part.weighted for part in parts)
+
+
+def capped(parts: list[Part], name: str, most: float) -> list[Part]:
+    """The same parts, with that one lowered so far that the score is at most this, unless the others reach it."""
+    others = score_of([part for part in parts if part.name != name])
+    allowed = max(0.0, (most - others) / (1 - others)) if others < 1 else 0.0
+    return [replace(part, weighted=min(part.weighted, allowed)) if part.name == name else part for part in parts]
 
 
 def contributions(parts: list[Part]) -> dict[str, float]:

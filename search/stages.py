@@ -3,14 +3,17 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import structlog
 from django.conf import settings
 
-from core.errors import NotReady, QueryFailed, QueryTimeout
+from core.errors import EmbeddingFailed, NotReady, QueryFailed, QueryTimeout
+from embeddings.types import Vectors
 from search.lexical import query as lexical
 from search.lexical.query import Keywords
 from search.lexical.store import store
+from search.query_vectors import embed
 from search.selectors import candidates
 from search.types import SearchRequest, SearchRun
 from skills.selectors import skills_nearest
@@ -20,6 +23,7 @@ from tools_catalog.types import ToolHit, ToolHits, ToolSchemas
 
 log = structlog.get_logger("toolscript.search")
 SHORTEST = 0.05
+CLEARLY = 0.1
 POOL = 100
 """How many tools each side puts forward: twice as many as can be asked for, so that the limit changes no order."""
 
@@ -59,6 +63,30 @@ def match_skills(run: SearchRun) -> tuple[list[SkillHit], str | None]:
     reason = "no_skill_matched" if available else "no_skills"
     log.warning("search.fallback", reason=reason, message="No skills matched, falling back to unfiltered search")
     return [], reason
+
+
+def respelled(run: SearchRun, keywords: Keywords | None) -> SearchRun:
+    """The run, with the vector of the query as it was probably meant, where that fits the skills clearly better.
+
+    A word that no tool has may be a typing error or a name: the model cannot read the one, and knows the other.
+    """
+    text = keywords.respelled(run.request.query) if keywords else run.request.query
+    if text == run.request.query:
+        return run
+    try:
+        with timed(run.timings_ms, "respelling"):
+            vector = embed(run.space, text, time_for("embedding", run.deadline))
+            better = _nearness(run, vector) >= _nearness(run, run.vector) + CLEARLY
+    except (EmbeddingFailed, QueryFailed) as exc:
+        log.warning("search.respelling_failed", error=exc.message)
+        return run
+    return replace(run, vector=vector) if better else run
+
+
+def _nearness(run: SearchRun, vector: Vectors) -> float:
+    """How near the best skill is; without skills nothing can be told."""
+    hits, _ = skills_nearest(vector, space=run.space, tenant_id=run.request.tenant_id, threshold=0, limit=1)
+    return hits[0].score if hits else 0.0
 
 
 def find_tools(run: SearchRun, skill_ids: list[str] | None) -> tuple[ToolHits, str | None]:

@@ -33,7 +33,7 @@ LAYERS = [
     ["limits"],
     ["classifiers", "strategies"],
     ["stages"],
-    ["bodies", "lists", "ranking", "visible"],
+    ["bodies", "lists", "query_vectors", "ranking", "visible"],
     ["selectors", "sessions", "lexical"],
     [
         *["chunking", "filters", "metadata", "models", "published", "readers", "rerankers", "snippets", "text"],

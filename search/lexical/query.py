@@ -1,5 +1,6 @@
 """One keyword search: the words of the query, repaired; BM25; names that the query is, or almost is."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -52,6 +53,18 @@ class Keywords:
     """How many tools the index holds."""
     names: dict[int, NameMatch] = field(default_factory=dict)
     repaired: dict[str, list[str]] = field(default_factory=dict)
+
+    def respelled(self, query: str) -> str:
+        """The query, with each unknown word as it was probably meant. A capital inside a sentence makes it a name."""
+
+        def spell(found: re.Match[str]) -> str:
+            if found.start() and found[0].istitle():
+                return found[0]
+            choices = self.repaired[found[0].lower()]
+            return " ".join(choices) if _is_split(found[0].lower(), choices) else choices[0]
+
+        unknown = "|".join(map(re.escape, self.repaired))
+        return re.sub(rf"(?<!\w)(?:{unknown})(?!\w)", spell, query, flags=re.IGNORECASE) if unknown else query
 
     def evidence(self, tool_id: int) -> float:
         """How much the words in common say, 0 to 1: one word of one is little, five rare ones of ten are much."""
@@ -117,10 +130,17 @@ def _asked(index: Index, query: str) -> _Asked:
 
 def _repair(index: Index, word: str, asked: _Asked) -> None:
     asked.unknown = asked.unknown or len(word) > 1
-    asked.possible += index.idf(word)
-    for choice, share in repairs(index, word).items():
+    found = repairs(index, word)
+    meant = [stem(choice) for choice in found] if _is_split(word, list(found)) else [stem(c) for c in list(found)[:1]]
+    asked.possible += sum(index.idf(term) for term in meant) if meant else index.idf(word)
+    for choice, share in found.items():
         asked.repaired.setdefault(word, []).append(choice)
         asked.terms[stem(choice)] = max(asked.terms.get(stem(choice), 0.0), share)
+
+
+def _is_split(word: str, choices: list[str]) -> bool:
+    """Whether these are two words that were written as one, and not two that may have been meant."""
+    return "".join(choices) == word
 
 
 def _names(

@@ -9,11 +9,11 @@ from django.conf import settings
 from core import metrics
 from core.errors import EmbeddingFailed, NotReady
 from search.lexical.query import Keywords
-from search.ranking import Evidence, best_skill, gateway_parts, name_strength, score_of
+from search.query_vectors import embed
+from search.ranking import Evidence, best_skill, capped, gateway_parts, name_strength, score_of
 from search.reasons import reason
 from search.selectors import tools_by_id
-from search.services.searching import embed
-from search.stages import find_candidates, find_keywords, match_skills, time_for, timed
+from search.stages import find_candidates, find_keywords, match_skills, respelled, time_for, timed
 from search.types import Part, SearchRequest, SearchRun
 from skills.selectors import capabilities, skill_names
 from skills.types import SkillHit
@@ -107,6 +107,8 @@ class _Side:
     """Skills whose tools serve a matched one: how well, and which."""
     nearest: dict[str, float] = field(default_factory=dict)
     """The best similarity in each skill."""
+    filed: dict[str, float] = field(default_factory=dict)
+    """The best confidence among the tools that are filed under each matched skill."""
 
 
 def _by_keywords(request: SearchRequest, timings: dict[str, float]) -> list[GatewayHit]:
@@ -120,8 +122,9 @@ def _by_keywords(request: SearchRequest, timings: dict[str, float]) -> list[Gate
 
 
 def _by_both(run: SearchRun, alpha: float) -> tuple[list[GatewayHit], dict[str, str], str | None]:
-    skills, _ = match_skills(run)
     keywords = find_keywords(run.request, run.deadline, run.timings_ms)
+    run = respelled(run, keywords)
+    skills, _ = match_skills(run)
     matched = {skill.id: skill.score for skill in skills}
     side = _Side(keywords, alpha if keywords else 1.0, matched, _serving(skills, run.request.tenant_id))
     found, _, problem = find_candidates(run, keywords.best if keywords else [], list(side.serving))
@@ -130,6 +133,8 @@ def _by_both(run: SearchRun, alpha: float) -> tuple[list[GatewayHit], dict[str, 
     for tool, similarity in found:
         for skill_id in tool.skill_ids:
             side.nearest[skill_id] = max(side.nearest.get(skill_id, 0.0), similarity or 0.0)
+    for tool, similarity in found:
+        _note_filed(tool, _hit(tool, similarity, replace(side, serving={})).confidence, side)
     hits = [_hit(tool, similarity, side) for tool, similarity in found]
     return hits, skill_names(run.space, run.request.tenant_id), None if keywords else "lexical"
 
@@ -159,7 +164,15 @@ def _hit(tool: ToolHit, similarity: float | None, side: _Side) -> GatewayHit:
         need_id=need,
     )
     parts = gateway_parts(evidence, side.alpha)
+    if need is not None and need in side.filed and capability:
+        parts = capped(parts, "capability", side.filed[need])
     return GatewayHit(tool, rounded(score_of(parts)), "", evidence, parts)
+
+
+def _note_filed(tool: ToolHit, confidence: float, side: _Side) -> None:
+    for skill_id in tool.skill_ids:
+        if skill_id in side.matched:
+            side.filed[skill_id] = max(side.filed.get(skill_id, 0.0), confidence)
 
 
 def _capability(tool: ToolHit, similarity: float, side: _Side) -> tuple[float, str | None, str | None]:

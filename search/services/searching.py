@@ -7,9 +7,9 @@ from django.conf import settings
 
 from core import metrics, tracing
 from core.errors import EmbeddingFailed, NotReady, QueryFailed, ToolscriptError
-from embeddings.queries import QueryVectors, embed_query
-from embeddings.types import Vectors
+from embeddings.queries import embed_query
 from search.lexical.store import store
+from search.query_vectors import embed
 from search.stages import find_tools, load_schemas, time_for, timed
 from search.strategies import strategy
 from search.types import SearchRequest, SearchResult, SearchRun, StrategyResult
@@ -17,10 +17,9 @@ from skills.selectors import skill_ids_resolved, skill_matrix, skills_nearest
 from skills.types import SkillHit
 from tools_catalog.selectors import live_space
 from tools_catalog.services.spaces import embedder_for
-from tools_catalog.types import Space, ToolHit, ToolSchemas
+from tools_catalog.types import ToolHit, ToolSchemas
 
 log = structlog.get_logger("toolscript.search")
-_query_vectors = QueryVectors(settings.QUERY_CACHE_SIZE)
 
 
 def search_tools(request: SearchRequest) -> SearchResult:
@@ -78,13 +77,6 @@ def warm_up() -> None:
         store.get(settings.SEARCH_TIMEOUTS["lexical"])
     except ToolscriptError as exc:
         log.warning("search.warm_up_failed", error=exc.message)
-
-
-def embed(space: Space, text: str, timeout: float) -> Vectors:
-    vector = _query_vectors.embed(embedder_for(space), text, timeout)
-    if vector.shape != (space.dim,):
-        raise EmbeddingFailed("The embedding model returned a vector of another size than the index holds.")
-    return vector
 
 
 def _prepare(request: SearchRequest, timings: dict[str, float]) -> tuple[SearchRun | None, str | None]:

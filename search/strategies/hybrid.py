@@ -7,15 +7,16 @@ The matched skills are a prior: they raise their tools a little and shut nobody 
 from dataclasses import replace
 
 from search.ranking import Evidence, best_skill, hybrid_parts, name_strength, score_of
-from search.stages import find_candidates, find_keywords, match_skills
+from search.stages import find_candidates, find_keywords, match_skills, respelled
 from search.types import Part, SearchRun, StrategyResult
 from tools_catalog.selectors import score_of as rounded
 from tools_catalog.types import ToolHit
 
 
 def run(search: SearchRun) -> StrategyResult:
-    skills, reason = match_skills(search)
     keywords = find_keywords(search.request, search.deadline, search.timings_ms)
+    search = respelled(search, keywords)
+    skills, reason = match_skills(search)
     found, passed, problem = find_candidates(search, keywords.best if keywords else [])
     matched = {skill.id: skill.score for skill in skills}
     ranked: list[tuple[ToolHit, list[Part]]] = []

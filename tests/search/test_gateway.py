@@ -33,6 +33,11 @@ def found(answer: Any) -> list[str]:
     return [hit["toolName"] for hit in answer["results"]]
 
 
+def replace_weight(relation: Capability, weight: float) -> Capability:
+    relation.weight = weight
+    return relation
+
+
 @pytest.fixture
 def broken_model(settings: Settings, transactional_db: None) -> Iterator[EmbeddingServer]:
     """The world, embedded by a service that answers, until a test breaks it."""
@@ -160,6 +165,14 @@ class TestCapabilities:
     def test_tools_of_the_need_itself_stay_ahead(self, api: Api) -> None:
         self.make()
         assert found(ask(api, "commit my changes to git"))[0] == "commit_changes"
+
+    @pytest.mark.parametrize("query", ["git", "what happened in the repository", "put my work under a branch"])
+    def test_what_is_inferred_is_never_ahead_of_the_best_that_is_filed(self, api: Api, query: str) -> None:
+        capability_save(replace_weight(self.make(), 1.0))
+        hits = {hit["toolName"]: hit for hit in ask(api, query, limit=50, threshold=0)["results"]}
+        assert "Capability" in hits["run_command"]["reason"]
+        filed = max(hits[name]["confidence"] for name in ("commit_changes", "create_branch", "show_diff"))
+        assert hits["run_command"]["confidence"] <= filed
 
 
 @pytest.mark.django_db(transaction=True)
