@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from cli.main import COMMANDS
 from core import scope
 from knowledge.models import Source
 from skills.models import Suggestion
+from tenants.services.keys import key_create
 from tests.cli.terminal import Done, invoked
 from tests.processes import ROOT
 from tests.tenants.people import Side
@@ -96,6 +98,24 @@ def test_every_command_on_the_database(sides: tuple[Side, Side], tmp_path: Path,
         assert Source.objects.get(path="note.md", tenant=mine.tenant).chunks.count() == 1
         assert Server.objects.get(name="alpha", tenant=mine.tenant).tools.filter(name="from_file").exists()
         assert state_of(other) == before
+
+
+def test_no_command_writes_with_a_key_that_only_reads(sides: tuple[Side, Side], tmp_path: Path, settings: Any) -> None:
+    mine, _ = sides
+    reader = replace(mine, key=key_create(name="reader", tenant=mine.tenant, may_write=False)[1])
+    calls = ways(reader, mine, tmp_path)  # with ids of their own rows
+    before = state_of(mine)
+    for args in (line for lines in calls.values() for line in lines):
+        done = run(reader, args, settings)
+        text = done.stdout + done.stderr
+        assert "Traceback" not in text, (args, text[:2000])
+        if args[0] in {"ingest", "import", "call"} or args[1:2] in (["approve"], ["merge"], ["reject"], ["undo"]):
+            assert done.returncode == 1, (args, text)
+            assert "may read only" in text, (args, text)
+        if args[0] == "search":
+            assert mine.mark in text
+    assert state_of(mine) == before
+    assert not Source.objects.filter(path="note.md").exists()
 
 
 def test_every_command_that_asks_a_gateway(
