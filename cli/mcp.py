@@ -23,11 +23,11 @@ def mcp() -> None:
 
     set_up()
     try:
-        caller = identify()
+        identify()  # a key that opens nothing is said before the client waits
     except ToolscriptError as exc:
         raise click.ClickException(exc.message) from None
     import anyio
 
     from mcp_endpoint.stdio import serve
 
-    anyio.run(serve, caller)
+    anyio.run(serve, identify)

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 
 from core.api import ApiView, plain_error
 from core.wire import BodyTooLarge
-from mcp_endpoint.types import caller_now, client_now
+from mcp_endpoint.types import client_now, find_caller
 from tenants.limits import client_of
 from tenants.types import caller_of
 
@@ -38,11 +38,11 @@ class McpView(ApiView):
         host = request.get_host()
         origins = [f"http://{host}", f"https://{host}", *settings.CSRF_TRUSTED_ORIGINS]
         caller = caller_of(request)
-        who, counted = caller_now.set(caller), client_now.set(client_of(request, caller))
+        who, counted = find_caller.set(lambda: caller), client_now.set(client_of(request, caller))
         try:
             return answered(exchange(dict(request.headers), body, host=host, origins=origins, limit=limit))
         finally:
-            caller_now.reset(who)
+            find_caller.reset(who)
             client_now.reset(counted)
 
 

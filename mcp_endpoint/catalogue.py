@@ -47,7 +47,7 @@ def prompt(caller: Caller, name: str, arguments: dict[str, str]) -> GetPromptRes
 
 def resource(caller: Caller, uri: str) -> ReadResourceResult:
     head, _, theirs = uri.removeprefix(SCHEME).partition("/")
-    if not uri.startswith(SCHEME) or not head or not theirs:
+    if not uri.startswith(SCHEME) or not head or not theirs or "\0" in uri:  # which no text in Postgres holds
         raise NotFound(f"There is no resource {uri[:200]}.")
     offered = tools_visible(caller.tenant_id, "resource").filter(server__name=head)
     found = offered.filter(uri=theirs).first() or next(

@@ -29,7 +29,7 @@ from mcp_types import (
 from core.errors import Forbidden, ToolscriptError, Unauthorized
 from mcp_endpoint import catalogue
 from mcp_endpoint.tools import TOOLS, error_answer
-from mcp_endpoint.types import Answer, caller_now
+from mcp_endpoint.types import Answer, find_caller
 from tenants.types import Caller
 from tools_catalog.arguments import arguments_check
 
@@ -41,10 +41,6 @@ INSTRUCTIONS = (
 )
 
 
-def asking() -> Caller:
-    return caller_now.get() or Caller()
-
-
 def require_credential(caller: Caller, *, write: bool) -> None:
     if caller.is_anonymous:
         raise Unauthorized("This needs a credential: `Authorization: Bearer …` or `X-API-Key: …`.")
@@ -53,9 +49,9 @@ def require_credential(caller: Caller, *, write: bool) -> None:
 
 
 async def served(work: Callable[..., T], *args: Any) -> T:
-    """What goes wrong reaches the client as a protocol error, without a trace."""
+    """Work for whoever asks. What goes wrong reaches the client as a protocol error, without a trace."""
     try:
-        return await sync_to_async(work)(*args)
+        return await sync_to_async(lambda: work(find_caller.get()(), *args))()
     except ToolscriptError as exc:
         code = INVALID_PARAMS if exc.http_status < 500 else INTERNAL_ERROR
         raise MCPError(code, exc.message, {"code": exc.code, "details": exc.details}) from None
@@ -66,8 +62,7 @@ async def served(work: Callable[..., T], *args: Any) -> T:
         raise MCPError(INTERNAL_ERROR, "Something went wrong on our side.") from None
 
 
-def _tools() -> list[Tool]:
-    caller = asking()
+def _tools(caller: Caller) -> list[Tool]:
     return [
         Tool(
             name=tool.name,
@@ -81,12 +76,11 @@ def _tools() -> list[Tool]:
     ]
 
 
-def _call(name: str, arguments: dict[str, Any]) -> Answer:
+def _call(caller: Caller, name: str, arguments: dict[str, Any]) -> Answer:
     """Errors of a tool are answers: the model reads them and corrects itself."""
     tool = TOOLS.get(name)
     if tool is None:
         raise MCPError(INVALID_PARAMS, f"There is no tool {name[:100]!r}. Known are: {', '.join(TOOLS)}.")
-    caller = asking()
     try:
         if tool.needs_write:
             require_credential(caller, write=True)
@@ -108,32 +102,32 @@ async def call_tool(ctx: Any, params: CallToolRequestParams) -> CallToolResult:
 
 
 async def list_prompts(ctx: Any, params: PaginatedRequestParams | None) -> ListPromptsResult:
-    found, cursor = await served(catalogue.prompts, asking(), params.cursor if params else None)
+    found, cursor = await served(catalogue.prompts, params.cursor if params else None)
     return ListPromptsResult(prompts=found, next_cursor=cursor)
 
 
 async def list_resources(ctx: Any, params: PaginatedRequestParams | None) -> ListResourcesResult:
-    found, cursor = await served(catalogue.resources, asking(), params.cursor if params else None)
+    found, cursor = await served(catalogue.resources, params.cursor if params else None)
     return ListResourcesResult(resources=found, next_cursor=cursor)
 
 
 async def list_templates(ctx: Any, params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
-    found, cursor = await served(catalogue.templates, asking(), params.cursor if params else None)
+    found, cursor = await served(catalogue.templates, params.cursor if params else None)
     return ListResourceTemplatesResult(resource_templates=found, next_cursor=cursor)
 
 
 async def get_prompt(ctx: Any, params: GetPromptRequestParams) -> GetPromptResult:
-    def get() -> GetPromptResult:
-        require_credential(asking(), write=False)
-        return catalogue.prompt(asking(), params.name, params.arguments or {})
+    def get(caller: Caller) -> GetPromptResult:
+        require_credential(caller, write=False)
+        return catalogue.prompt(caller, params.name, params.arguments or {})
 
     return await served(get)
 
 
 async def read_resource(ctx: Any, params: ReadResourceRequestParams) -> ReadResourceResult:
-    def read() -> ReadResourceResult:
-        require_credential(asking(), write=False)
-        return catalogue.resource(asking(), str(params.uri))
+    def read(caller: Caller) -> ReadResourceResult:
+        require_credential(caller, write=False)
+        return catalogue.resource(caller, str(params.uri))
 
     return await served(read)
 

@@ -7,12 +7,15 @@ import orjson
 from mcp_types import ContentBlock, TextContent, ToolAnnotations
 from pydantic import TypeAdapter
 
-from core.errors import NotFound, ToolscriptError
+from core.api import validated
+from core.errors import NotFound, ToolscriptError, ValidationFailed
 from knowledge.bodies import knowledge_body
+from knowledge.serializers import KnowledgeInput
 from knowledge.services.search_knowledge import knowledge_search
 from knowledge.types import KnowledgeRequest
 from mcp_endpoint.signatures import first_sentence, signature
 from mcp_endpoint.types import Answer, EndpointTool, client_now, in_words
+from search.serializers import SearchInput
 from search.services import search_tools
 from search.types import SearchRequest
 from skills.selectors import skill_matrix
@@ -29,6 +32,9 @@ QUERY = {"type": "string", "minLength": 1, "maxLength": 1000}
 ID = {"type": "string", "maxLength": 400, "description": "As search_tools gives it: server__name."}
 SERVER = {"type": "string", "maxLength": 128, "description": "Only where an id fits more than one server."}
 TEXT = {"type": "string"}
+LIST = {"type": "array", "items": TEXT}
+WORDS = {"anyOf": [TEXT, LIST]}
+"""How many and how long is left to REST's own check: models pay for every word of a schema."""
 
 
 def skills_of(caller: Caller) -> list[tuple[str, str, str, int]]:
@@ -53,13 +59,8 @@ def _describe_search(caller: Caller) -> str:
 
 
 def _search(caller: Caller, given: Mapping[str, Any]) -> Answer:
-    request = SearchRequest(
-        query=given["query"].strip() or given["query"],
-        limit=given.get("limit", 5),
-        item_type=given.get("type"),
-        tenant_id=caller.tenant_id,
-    )
-    result = search_tools(request)
+    asked = {"query": given["query"], "limit": given.get("limit", 5), "item_type": given.get("type")}
+    result = search_tools(SearchRequest(**validated(SearchInput, asked), tenant_id=caller.tenant_id))
     full = given.get("schemas", False)
     found: dict[str, dict[str, Any]] = {}
     for hit in result.found.tools:
@@ -136,16 +137,19 @@ def _passed_on(answer: dict[str, Any]) -> Answer:
 def _knowledge(caller: Caller, given: Mapping[str, Any]) -> Answer:
     if client := client_now.get():
         limit_searches_of(client, caller)
-    request = KnowledgeRequest(
-        query=given["query"],
-        limit=given.get("limit", 5),
-        types=tuple(given.get("types", ())),
-        topics=tuple(given.get("topics", ())),
-        tenant_id=caller.tenant_id,
-    )
+    asked = validated(KnowledgeInput, {"limit": 5, **_with_type(given)})
+    request = KnowledgeRequest(asked["query"], asked["limit"], asked["type"], asked["topics"], caller.tenant_id)
     body = knowledge_body(knowledge_search(request))
     lines = [f"{i}. {_cited(hit)}\n{hit['content']}" for i, hit in enumerate(body["results"], 1)]
     return in_words("\n\n".join(lines) or "Nothing in the documents fits. Try other words.", body)
+
+
+def _with_type(given: Mapping[str, Any]) -> dict[str, Any]:
+    """`types` is what `type` was called here once."""
+    if {"type", "types"} <= given.keys():
+        message = "Give type alone: types is its older name."
+        raise ValidationFailed(f"types: {message}", {"fields": {"types": [message]}})
+    return {"type" if name == "types" else name: value for name, value in given.items()}
 
 
 def _cited(hit: Mapping[str, Any]) -> str:
@@ -268,14 +272,10 @@ TOOLS = {
             input_schema=record(
                 {
                     "query": {**QUERY, "description": "A question or topic, in plain words."},
-                    "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 5},
-                    "types": {
-                        "type": "array",
-                        "items": TEXT,
-                        "maxItems": 20,
-                        "description": "chunk, extraction, or types of extractions such as decision.",
-                    },
-                    "topics": {"type": "array", "items": TEXT, "maxItems": 20},
+                    "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 5},
+                    "type": {**WORDS, "description": "chunk, extraction, or types of extractions such as decision."},
+                    "topics": WORDS,
+                    "types": {**LIST, "description": "Older name of type."},
                 },
                 ["query"],
             ),

@@ -7,8 +7,8 @@ from mcp_types import ContentBlock, TextContent, ToolAnnotations
 
 from tenants.types import Caller
 
-caller_now: ContextVar[Caller | None] = ContextVar("mcp_caller", default=None)
-"""Who asks: set by whoever lets the request in, HTTP or stdio."""
+find_caller: ContextVar[Callable[[], Caller]] = ContextVar("mcp_caller", default=Caller)
+"""Tells who asks, once a request: set by whoever lets requests in, HTTP or stdio. By default nobody in particular."""
 client_now: ContextVar[str] = ContextVar("mcp_client", default="")
 """Who is counted where callers are limited. Empty: nobody, on the machine itself."""
 

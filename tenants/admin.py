@@ -27,8 +27,12 @@ class TenantRows(ModelAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return self.visible(super().get_queryset(request))
 
+    @property
+    def is_hidden_without_tenant(self) -> bool:
+        return bool(getattr(self.model, "without_tenant", "shared") == "hidden")
+
     def visible(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if getattr(self.model, "without_tenant", "shared") == "hidden":
+        if self.is_hidden_without_tenant:
             return self.changeable(queryset)
         return visible(queryset, self.tenant_path)
 
@@ -36,12 +40,20 @@ class TenantRows(ModelAdmin):
         mine = scope.current()
         if mine.everything:
             return queryset
+        if mine.tenant_id is None and self.is_hidden_without_tenant:
+            return queryset.none()
         return queryset.filter(**{self.tenant_path: mine.tenant_id})
 
     def is_changeable(self, obj: Model | None) -> bool:
         if obj is None or scope.current().everything:
             return True
         return self.changeable(self.model._default_manager.filter(pk=obj.pk)).exists()
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Where rows without a tenant are hidden, staff without one would make what they may not see."""
+        mine = scope.current()
+        nobodys = self.is_hidden_without_tenant and not mine.everything and mine.tenant_id is None
+        return not nobodys and bool(super().has_add_permission(request))
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return bool(super().has_change_permission(request, obj)) and self.is_changeable(obj)
@@ -97,6 +109,12 @@ def is_of_a_tenant() -> bool:
     return scope.current().tenant_id is not None
 
 
+def is_member(user: User | None) -> bool:
+    """Whether an account works for a tenant, whoever asks."""
+    with scope.scoped(scope.ALL):
+        return user is not None and Membership.objects.filter(user=user).exists()
+
+
 def require_own(tenant_id: int | None, what: str) -> None:
     """Refuses staff of a tenant what is shared, in words, before row-level security does."""
     mine = scope.current()
@@ -131,6 +149,10 @@ class UserAdmin(accounts.UserAdmin, ForTheWholeService):  # type: ignore[type-ar
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """With an account goes its membership, and members of staff are for superusers."""
+        return super().has_delete_permission(request, obj) and (request.user.is_superuser or not is_member(obj))
 
 
 @admin.register(Group)

@@ -29,19 +29,23 @@ class Caller:
         return Scope(self.tenant_id, shared_writes=self.is_admin and self.may_write)
 
     def owner_of_new_rows(self) -> int | None:
-        """Whose what this caller creates will be."""
+        """Whose what this caller creates will be; refuses a caller who may create nothing."""
+        self._require_writer()
         if self.tenant_id is None and not self.is_admin:
             raise Forbidden("Your credential belongs to no tenant, and only an administrator's may add what is shared.")
         return self.tenant_id
 
     def require_write(self, tenant_id: int | None, what: str = "This") -> None:
         """Refuses to change a row of this tenant (None: a shared one)."""
-        if not self.may_write:
-            raise Forbidden("Your credential may read only.")
+        self._require_writer()
         if tenant_id is None and not self.is_admin:
             raise Forbidden(f"{what} is shared by all; only an administrator's credential may change it.")
         if tenant_id is not None and tenant_id != self.tenant_id:
             raise NotFound(f"{what} does not exist.")
+
+    def _require_writer(self) -> None:
+        if not self.may_write:
+            raise Forbidden("Your credential may read only.")
 
 
 @dataclass(frozen=True, slots=True)

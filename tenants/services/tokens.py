@@ -17,7 +17,8 @@ from tenants.types import Caller, TokenOptions
 log = structlog.get_logger("toolscript.tenants")
 TIMEOUT = 2.0
 LARGEST_KEY_SET = 1_000_000
-WRITE, ADMIN, READ = "toolscript:write", "toolscript:admin", "toolscript:read"
+OURS = "toolscript:"
+WRITE, ADMIN = f"{OURS}write", f"{OURS}admin"
 
 
 class KeySet:
@@ -67,9 +68,20 @@ _key_sets: dict[str, KeySet] = {}
 def token_caller(token: str) -> Caller:
     claims = _claims(token, settings.TOKENS)
     tenant_id, plan = _tenant(claims.get("tenant_id"))
-    granted = {word for word in str(claims.get("scope", "")).split() if word.startswith("toolscript:")}
+    granted = _granted(claims.get("scope", ""))
     may_write = not granted or bool(granted & {WRITE, ADMIN})
     return Caller(f"token:{claims.get('sub', '')}"[:150], tenant_id, may_write, ADMIN in granted, plan)
+
+
+def _granted(scope: Any) -> set[str]:
+    """What the claim says about this service. Without a word about it all is granted, so what is unclear is refused."""
+    texts = [scope] if isinstance(scope, str) else scope
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise Unauthorized("The scope of the token must be a text or a list of texts.")
+    about_us = {word for text in texts for word in text.split() if OURS in word.lower()}
+    if not all(word.startswith(OURS) for word in about_us):
+        raise Unauthorized(f"The scope of the token is not clear: `{OURS}` stands inside a word, or in capitals.")
+    return about_us
 
 
 def _claims(token: str, options: TokenOptions) -> dict[str, Any]:

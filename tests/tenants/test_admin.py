@@ -4,6 +4,7 @@ import re
 
 import httpx2
 import pytest
+from django.contrib import admin
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 from pytest_django.live_server_helper import LiveServer
@@ -31,6 +32,16 @@ def staff(transactional_db: None) -> Client:
     user.user_permissions.set(Permission.objects.all())
     Membership.objects.create(user=user, tenant=Tenant.objects.create(slug="acme", name="Acme"))
     browser = Client()
+    browser.force_login(user)
+    return browser
+
+
+@pytest.fixture
+def clerk(transactional_db: None) -> Client:
+    """Works for no tenant, with every permission there is."""
+    user = User.objects.create_user("cy", password="x", is_staff=True)
+    user.user_permissions.set(Permission.objects.all())
+    browser = Client(raise_request_exception=False)
     browser.force_login(user)
     return browser
 
@@ -109,3 +120,84 @@ def test_a_session_writes_to_the_api_with_a_permission_of_the_admin(
     assert browser.get("/servers").status_code == 200
     answer = browser.post("/api/v1/import", body, content_type="application/json")
     assert answer.status_code == status, answer.text
+
+
+def test_staff_without_a_tenant_have_no_keys_to_make_or_to_see(clerk: Client) -> None:
+    """A key without a tenant is the operator's."""
+    key, _ = key_create(name="the operators", is_admin=True)
+    for answer in (clerk.get("/admin/tenants/apikey/add/"), clerk.post("/admin/tenants/apikey/add/", NEW_KEY)):
+        assert answer.status_code == 403
+    assert ApiKey.objects.count() == 1
+    listed = clerk.get("/admin/tenants/apikey/")
+    assert listed.status_code == 200
+    assert "the operators" not in listed.text
+    assert "/admin/tenants/apikey/add/" not in listed.text
+    clerk.post("/admin/tenants/apikey/", {"action": "revoke", "_selected_action": [key.pk]})
+    key.refresh_from_db()
+    assert key.revoked_at is None
+
+
+def test_staff_without_a_tenant_delete_accounts_but_not_those_of_members(clerk: Client, staff: Client) -> None:
+    """With the account its membership would go, and members are for superusers."""
+    ada, guest = User.objects.get(username="ada"), User.objects.create_user("guest")
+    for user, status in ((ada, 403), (guest, 302)):
+        assert clerk.get(f"/admin/auth/user/{user.pk}/change/").status_code == 200
+        assert clerk.post(f"/admin/auth/user/{user.pk}/delete/", {"post": "yes"}).status_code == status
+    other = User.objects.create_user("other")
+    chosen = {"action": "delete_selected", "_selected_action": [ada.pk, other.pk], "post": "yes"}
+    assert clerk.post("/admin/auth/user/", chosen).status_code == 403
+    assert set(User.objects.values_list("username", flat=True)) == {"ada", "cy", "other"}
+
+
+def test_superusers_delete_accounts_of_members(boss: Client, staff: Client) -> None:
+    ada = User.objects.get(username="ada")
+    assert boss.post(f"/admin/auth/user/{ada.pk}/delete/", {"post": "yes"}).status_code == 302
+    assert not Membership.objects.exists()
+
+
+def test_every_page_of_staff_without_a_tenant_answers(clerk: Client) -> None:
+    for model in admin.site._registry:
+        address = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
+        for page in (address, f"{address}add/"):
+            assert clerk.get(page).status_code in {200, 302, 403}, page
+        assert clerk.post(f"{address}add/", {}).status_code in {200, 302, 403}, address
+
+
+class TestASwitchedOffTenant:
+    @pytest.fixture(autouse=True)
+    def switched_off(self, staff: Client) -> None:
+        staff.raise_request_exception = False
+        Tenant.objects.filter(slug="acme").update(is_active=False)
+
+    @pytest.mark.parametrize("page", ["", "skills/skill/", "tenants/apikey/add/", "password_change/", "no/such/page/"])
+    def test_its_staff_are_told_so_on_every_page(self, staff: Client, page: str) -> None:
+        for answer in (staff.get(f"/admin/{page}"), staff.post(f"/admin/{page}", NEW_KEY)):
+            assert answer.status_code == 403, answer.text
+            assert answer.headers["Content-Type"].startswith("text/html")
+            assert "Your tenant is switched off." in answer.text
+            assert 'action="/admin/logout/"' in answer.text
+        assert not ApiKey.objects.exists()
+
+    def test_its_staff_log_out(self, staff: Client) -> None:
+        assert "logged out" in staff.post("/admin/logout/").text
+        assert staff.get("/admin/").status_code == 302
+        assert staff.get("/admin/login/").status_code == 200
+
+    def test_its_staff_log_in_and_are_told_so_then(self) -> None:
+        browser = Client()
+        entered = browser.post("/admin/login/?next=/admin/", {"username": "ada", "password": "x"}, follow=True)
+        assert (entered.redirect_chain, entered.status_code) == ([("/admin/", 302)], 403)
+        assert "Your tenant is switched off." in entered.text
+
+    def test_somebody_else_logs_in_from_the_same_browser(self, staff: Client) -> None:
+        User.objects.create_superuser("boss", password="x")
+        entered = staff.post("/admin/login/?next=/admin/", {"username": "boss", "password": "x"}, follow=True)
+        assert entered.status_code == 200
+
+    def test_the_api_says_so_too(self, staff: Client) -> None:
+        answer = staff.get("/servers")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (403, "FORBIDDEN")
+
+    def test_switched_on_again_all_is_as_before(self, staff: Client) -> None:
+        Tenant.objects.filter(slug="acme").update(is_active=True)
+        assert staff.get("/admin/").status_code == 200

@@ -3,6 +3,8 @@
 import json
 import os
 import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +12,15 @@ import anyio
 import pytest
 from django.db import connection
 from mcp import Client, StdioServerParameters
+from mcp.shared.exceptions import MCPError
 from pytest_django.live_server_helper import LiveServer
 
 from cli.main import COMMANDS
 from core import scope
 from knowledge.models import Source
 from skills.models import Suggestion
+from tenants.models import ApiKey, Tenant
+from tenants.services.keys import key_create, key_revoke
 from tests.cli.terminal import Done, invoked
 from tests.processes import ROOT
 from tests.tenants.people import Side
@@ -98,6 +103,24 @@ def test_every_command_on_the_database(sides: tuple[Side, Side], tmp_path: Path,
         assert state_of(other) == before
 
 
+def test_no_command_writes_with_a_key_that_only_reads(sides: tuple[Side, Side], tmp_path: Path, settings: Any) -> None:
+    mine, _ = sides
+    reader = replace(mine, key=key_create(name="reader", tenant=mine.tenant, may_write=False)[1])
+    calls = ways(reader, mine, tmp_path)  # with ids of their own rows
+    before = state_of(mine)
+    for args in (line for lines in calls.values() for line in lines):
+        done = run(reader, args, settings)
+        text = done.stdout + done.stderr
+        assert "Traceback" not in text, (args, text[:2000])
+        if args[0] in {"ingest", "import", "call"} or args[1:2] in (["approve"], ["merge"], ["reject"], ["undo"]):
+            assert done.returncode == 1, (args, text)
+            assert "may read only" in text, (args, text)
+        if args[0] == "search":
+            assert mine.mark in text
+    assert state_of(mine) == before
+    assert not Source.objects.filter(path="note.md").exists()
+
+
 def test_every_command_that_asks_a_gateway(
     sides: tuple[Side, Side], live_server: LiveServer, tmp_path: Path, settings: Any
 ) -> None:
@@ -111,26 +134,28 @@ def test_every_command_that_asks_a_gateway(
                 assert mine.mark in text, args
 
 
-def test_the_command_line(sides: tuple[Side, Side]) -> None:
-    """`toolscript mcp` with a tenant's key, as a process of its own on the same database."""
+def mcp_command(key: str) -> StdioServerParameters:
+    """`toolscript mcp` with this key, as a process of its own on the same database."""
     settings = connection.settings_dict
-    url = f"postgresql://{settings['USER']}@/{settings['NAME']}?host={settings['HOST']}"
-    for mine, other in (sides, sides[::-1]):
-        command = StdioServerParameters(
-            command=sys.executable,
-            args=["-m", "cli", "mcp"],
-            cwd=str(ROOT),
-            env={
-                "DATABASE_URL": url,
-                "PATH": os.environ["PATH"],
-                "TOOLSCRIPT_API_KEY": mine.key,
-                "TOOLSCRIPT_DATA_DIR": os.environ["TOOLSCRIPT_DATA_DIR"],
-                "TOOLSCRIPT_LOG_LEVEL": "ERROR",
-            },
-        )
+    return StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "cli", "mcp"],
+        cwd=str(ROOT),
+        env={
+            "DATABASE_URL": f"postgresql://{settings['USER']}@/{settings['NAME']}?host={settings['HOST']}",
+            "PATH": os.environ["PATH"],
+            "TOOLSCRIPT_API_KEY": key,
+            "TOOLSCRIPT_DATA_DIR": os.environ["TOOLSCRIPT_DATA_DIR"],
+            "TOOLSCRIPT_LOG_LEVEL": "ERROR",
+        },
+    )
 
-        async def work(command: StdioServerParameters = command) -> str:
-            async with Client(command) as client:
+
+def test_the_command_line(sides: tuple[Side, Side]) -> None:
+    for mine, other in (sides, sides[::-1]):
+
+        async def work(key: str = mine.key) -> str:
+            async with Client(mcp_command(key)) as client:
                 found = [str(await client.list_tools())]
                 for name in ("search_tools", "search_knowledge"):
                     found.append(str(await client.call_tool(name, {"query": "calendar event", "limit": 20})))
@@ -139,3 +164,67 @@ def test_the_command_line(sides: tuple[Side, Side]) -> None:
         text = anyio.run(work)
         assert mine.mark in text
         assert other.mark not in text
+
+
+def test_a_key_that_ends_while_the_command_line_serves_ends_with_the_next_request(sides: tuple[Side, Side]) -> None:
+    mine, _ = sides
+    requests: dict[str, Callable[[Client], Awaitable[Any]]] = {
+        "list_tools": lambda client: client.list_tools(),
+        "search": lambda client: client.call_tool("search_tools", {"query": "calendar event"}),
+        "call": lambda client: client.call_tool("call_tool", {"id": "alpha__create_event"}),
+        "list_prompts": lambda client: client.list_prompts(),
+        "list_resources": lambda client: client.list_resources(),
+        "list_templates": lambda client: client.list_resource_templates(),
+        "get_prompt": lambda client: client.get_prompt("alpha__plan_day", {}),
+        "read_resource": lambda client: client.read_resource("toolscript://alpha/x"),
+    }
+
+    async def refusals(client: Client) -> dict[str, str]:
+        said = {}
+        for name, request in requests.items():
+            try:
+                said[name] = str(await request(client))
+            except MCPError as exc:
+                said[name] = f"{exc.error.data} {exc.error.message}"
+        return said
+
+    async def work() -> list[dict[str, str]]:
+        """As it is, with its tenant switched off, switched on again, and revoked."""
+        async with Client(mcp_command(mine.key)) as client:
+            told = [await refusals(client)]
+            for change in (lambda: switch(mine, False), lambda: switch(mine, True), lambda: revoke(mine)):
+                await anyio.to_thread.run_sync(in_thread(change))
+                told.append(await refusals(client))
+            return told
+
+    at_first, switched_off, on_again, revoked = anyio.run(work)
+    for told in (at_first, on_again):
+        assert mine.mark in told["search"]
+        assert not any("UNAUTHORIZED" in said or "FORBIDDEN" in said for said in told.values()), told
+    for name in requests:
+        assert "FORBIDDEN" in switched_off[name], switched_off
+        assert "switched off" in switched_off[name]
+        assert "UNAUTHORIZED" in revoked[name], revoked
+        assert "was revoked" in revoked[name]
+        assert mine.mark not in switched_off[name] + revoked[name]
+
+
+def switch(side: Side, on: bool) -> None:
+    Tenant.objects.filter(pk=side.tenant.pk).update(is_active=on)
+
+
+def revoke(side: Side) -> None:
+    for key in ApiKey.objects.filter(tenant=side.tenant):
+        key_revoke(key)
+
+
+def in_thread(work: Callable[[], None]) -> Callable[[], None]:
+    """A thread has a connection of its own, and nobody else closes it."""
+
+    def done() -> None:
+        try:
+            work()
+        finally:
+            connection.close()
+
+    return done

@@ -202,6 +202,56 @@ class TestRefused:
         assert ask(live_server, hs256()).status_code == 403
 
 
+READ, WRITE = "toolscript:read", "toolscript:write"
+
+
+@pytest.mark.usefixtures("sides")
+class TestScopes:
+    """Issuers write `scope` as one text or as a list."""
+
+    @pytest.mark.parametrize("scope", [READ, [READ], f"openid {READ}", ["openid", READ], [f"openid {READ}"]])
+    def test_a_token_that_only_reads(self, live_server: LiveServer, scope: Any) -> None:
+        assert ask(live_server, hs256(scope=scope)).status_code == 200
+        answer = write(live_server, hs256(scope=scope))
+        assert (answer.status_code, answer.json()["error"]["code"]) == (403, "FORBIDDEN")
+
+    @pytest.mark.parametrize("scope", ["", [], "openid", ["openid"], WRITE, [WRITE], [READ, WRITE], f"{READ} {WRITE}"])
+    def test_a_token_that_writes(self, live_server: LiveServer, scope: Any) -> None:
+        assert write(live_server, hs256(scope=scope)).status_code == 200
+
+    @pytest.mark.parametrize(
+        "scope",
+        [
+            {"toolscript": "read"},
+            {READ: True},
+            [[READ]],
+            [READ, 1],
+            [None],
+            1,
+            0,
+            True,
+            False,
+            f"openid,{READ}",
+            [f"openid,{READ}"],
+            f'["{READ}"]',
+            READ.upper(),
+        ],
+    )
+    def test_what_cannot_be_read_grants_nothing(self, live_server: LiveServer, scope: Any) -> None:
+        for answer in (ask(live_server, hs256(scope=scope)), write(live_server, hs256(scope=scope))):
+            assert answer.status_code == 401, answer.text
+            assert "scope" in answer.json()["detail"]
+
+    def test_null_is_none_of_both(self, live_server: LiveServer) -> None:
+        token = jwt.encode({**claims(), "scope": None}, SECRET, "HS256")
+        assert write(live_server, token).status_code == 401
+
+
+def write(live_server: LiveServer, token: str) -> httpx2.Response:
+    headers = {"Authorization": f"Bearer {token}"}
+    return httpx2.post(f"{live_server.url}/api/v1/import", json={"server": "mailer", "tools": []}, headers=headers)
+
+
 def forged_with(key: bytes, header: dict[str, str]) -> str:
     import base64
     import hashlib
