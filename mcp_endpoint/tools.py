@@ -7,7 +7,7 @@ import orjson
 from mcp_types import ContentBlock, TextContent, ToolAnnotations
 from pydantic import TypeAdapter
 
-from core.api import validated
+from core.api import json_bytes, validated
 from core.errors import NotFound, ToolscriptError, ValidationFailed
 from knowledge.bodies import knowledge_body
 from knowledge.serializers import KnowledgeInput
@@ -100,7 +100,7 @@ def _get(caller: Caller, given: Mapping[str, Any]) -> Answer:
         "annotations": tool.annotations,
         "callable": bool(tool.server.transport),
     }
-    return in_words(orjson.dumps({k: v for k, v in body.items() if v is not None}).decode(), body)
+    return in_words(json_bytes({k: v for k, v in body.items() if v is not None}).decode(), body)
 
 
 def _item(caller: Caller, given: Mapping[str, Any]) -> Tool:
@@ -126,7 +126,7 @@ def _call(caller: Caller, given: Mapping[str, Any]) -> Answer:
 def _passed_on(answer: dict[str, Any]) -> Answer:
     """The tool's own answer, untouched. What is no object is put into one, as older clients expect."""
     if "content" not in answer:  # a prompt's messages or a resource's contents
-        return in_words(orjson.dumps(answer).decode(), answer)
+        return in_words(json_bytes(answer).decode(), answer)
     structured = answer.get("structuredContent")
     if structured is not None and not isinstance(structured, dict):
         structured = {"result": structured}
