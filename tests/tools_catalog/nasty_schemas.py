@@ -16,6 +16,15 @@ def wide(count: int) -> dict[str, Any]:
     return {"anyOf": [{"type": "object", "properties": {f"p{i}": {"const": i}}} for i in range(count)]}
 
 
+def multiplying(levels: int) -> dict[str, Any]:
+    """Few words, and four times as many ways through them with every level."""
+    defs: dict[str, Any] = {f"D{levels}": {"type": "string"}}
+    for i in range(levels):
+        ref = {"$ref": f"#/$defs/D{i + 1}"}
+        defs[f"D{i}"] = {"anyOf": [ref, ref, ref, {"allOf": [ref]}, {"type": "string"}]}
+    return {"type": "object", "properties": {"x": {"$ref": "#/$defs/D0"}}, "$defs": defs}
+
+
 NASTY: dict[str, Any] = {
     "empty": {},
     "no type": {"properties": {"path": {"type": "string"}}, "required": ["path"]},
@@ -122,6 +131,7 @@ NASTY: dict[str, Any] = {
         "oneOf": [{"properties": {"kind": {"const": "x"}}}, {"properties": {"kind": {"const": "y"}}}],
     },
     "multiplied_out": {"allOf": [wide(60), wide(60), wide(60)]},
+    "multiplied_by_references": multiplying(30),
     "deep": deep(300),
     "not_an_object": {"type": "array", "items": {"type": "string"}},
     "nonsense": {"type": 5, "properties": [], "required": "all", "anyOf": {}, "enum": "x", "items": 3, "$ref": 7},

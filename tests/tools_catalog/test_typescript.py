@@ -2,10 +2,11 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.tools_catalog.nasty_schemas import NASTY
+from tests.tools_catalog.nasty_schemas import NASTY, multiplying
 from tests.tools_catalog.typescript import PUBLISHED, compile_errors, published_tools
 from tools_catalog.typescript.module import CallableTool, render
 from tools_catalog.typescript.names import camel, literal, pascal
@@ -73,6 +74,23 @@ def test_the_types_allow_what_is_right_and_refuse_what_is_wrong(tmp_path: Path) 
     wrong = "\n".join(f"  // @ts-expect-error\n  {line}" for line in WRONG)
     uses = f"{USES}\nexport async function wrong(): Promise<void> {{\n{wrong}\n}}\n"
     assert compile_errors(tmp_path, {"tools.ts": render(nasty_tools()), "uses.ts": uses}) == ""
+
+
+def params(schema: Any) -> str:
+    """The types of one tool's parameters, without the client."""
+    return render([CallableTool("s", "t", "", schema)], compact=True).partition("export interface ContentBlock")[0]
+
+
+class TestLargeSchemas:
+    """Where the work multiplied with every level, these would not end."""
+
+    def test_what_multiplies_out_through_references_is_unknown(self) -> None:
+        assert "x?: unknown;" in params(multiplying(30))
+
+    def test_what_does_not_multiply_out_keeps_its_types(self) -> None:
+        written = params(multiplying(5))
+        assert "x?: STParamsD0;" in written
+        assert "type STParamsD0 = STParamsD1 | string;" in written
 
 
 class TestNames:

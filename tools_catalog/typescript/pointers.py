@@ -6,7 +6,8 @@ from urllib.parse import unquote
 
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 COMBINED = ("allOf", "anyOf", "oneOf")
-MAX_STEPS = 200_000
+MOST = 200_000
+"""Breadths are counted up to here."""
 
 
 class Pointers:
@@ -14,6 +15,8 @@ class Pointers:
         self._root = root
         self._base = str(root.get("$id", "")) if isinstance(root, dict) else ""
         self._anchors: dict[str, str] | None = None
+        self._breadths: dict[int, int] = {}
+        """By the identity of a part of the root."""
 
     def target(self, schema: dict[str, Any]) -> str | None:
         """The pointer that the schema refers to, in one form for all ways to write it; None without a reference."""
@@ -69,20 +72,40 @@ class Pointers:
                 waiting += [sub for word in COMBINED for sub in _list(part.get(word))]
         return found
 
-    def breadth(self, schema: Any, seen: frozenset[str] = frozenset(), depth: int = 0) -> int:
-        """How many members the union has that a schema stands for, once the compiler has multiplied it out."""
-        if not isinstance(schema, dict) or depth > 30:
-            return 1
-        total = max(1, len(_list(schema.get("enum"))))
+    def breadth(self, schema: dict[str, Any]) -> int:
+        """How many members the union has that a schema stands for, once the compiler has multiplied it out.
+
+        Counted once for each place, however many ways lead there; one that leads back to itself counts 1 in itself.
+        """
+        waiting, entered = [schema], set[int]()
+        while waiting:
+            part = waiting[-1]
+            if id(part) in self._breadths:
+                waiting.pop()
+            elif id(part) in entered:
+                self._breadths[id(part)] = self._multiplied(part)
+            else:
+                entered.add(id(part))
+                waiting += [sub for sub in self._parts(part) if id(sub) not in entered]
+        return self._breadths[id(schema)]
+
+    def _parts(self, schema: dict[str, Any]) -> list[dict[str, Any]]:
         target = self.target(schema)
-        if target and target not in seen:
-            total *= self.breadth(self.at(target), seen | {target}, depth + 1)
-        for word in ("anyOf", "oneOf"):
-            subs = _list(schema.get(word))
-            total *= max(1, sum(self.breadth(sub, seen, depth + 1) for sub in subs))
-        for sub in _list(schema.get("allOf")):
-            total *= self.breadth(sub, seen, depth + 1)
-        return min(total, MAX_STEPS)
+        subs = [self.at(target)] if target else []
+        subs += [sub for word in COMBINED for sub in _list(schema.get(word))]
+        return [sub for sub in subs if isinstance(sub, dict)]
+
+    def _multiplied(self, schema: dict[str, Any]) -> int:
+        def known(subs: list[Any]) -> list[int]:
+            return [self._breadths.get(id(sub), 1) for sub in subs]
+
+        target = self.target(schema)
+        factors = [len(_list(schema.get("enum"))), *known([self.at(target)] if target else [])]
+        factors += [sum(known(_list(schema.get(word)))) for word in ("anyOf", "oneOf")]
+        total = 1
+        for factor in [*factors, *known(_list(schema.get("allOf")))]:
+            total = min(total * max(1, factor), MOST)
+        return total
 
 
 def _list(value: Any) -> list[Any]:
