@@ -25,6 +25,21 @@ def multiplying(levels: int) -> dict[str, Any]:
     return {"type": "object", "properties": {"x": {"$ref": "#/$defs/D0"}}, "$defs": defs}
 
 
+def crossing(count: int, ways: int) -> dict[str, Any]:
+    """A row of definitions, each made of all of the next few."""
+    defs: dict[str, Any] = {f"D{count}": {"type": "object", "properties": {"a": {"type": "string"}}}}
+    for i in range(count):
+        defs[f"D{i}"] = {"allOf": [{"$ref": f"#/$defs/D{min(count, i + 1 + way)}"} for way in range(ways)]}
+    return {"type": "object", "properties": {"x": {"$ref": "#/$defs/D0"}}, "$defs": defs}
+
+
+def said_twice(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(levels):
+        schema = {"type": ["object", "object"], "properties": {"inner": schema}}
+    return schema
+
+
 NASTY: dict[str, Any] = {
     "empty": {},
     "no type": {"properties": {"path": {"type": "string"}}, "required": ["path"]},
@@ -132,6 +147,19 @@ NASTY: dict[str, Any] = {
     },
     "multiplied_out": {"allOf": [wide(60), wide(60), wide(60)]},
     "multiplied_by_references": multiplying(30),
+    "crossing": crossing(30, 3),
+    "said_twice": said_twice(39),
+    "circles_that_touch": {
+        "type": "object",
+        "properties": {"x": {"$ref": "#/$defs/a"}},
+        "$defs": {
+            "a": {"anyOf": [{"$ref": "#/$defs/b"}, {"type": "string"}]},
+            "b": {"anyOf": [{"$ref": "#/$defs/c"}, {"$ref": "#/$defs/d"}]},
+            "c": {"anyOf": [{"$ref": "#/$defs/b"}, {"$ref": "#/$defs/d"}]},
+            "d": {"anyOf": [{"$ref": "#/$defs/e"}, {"type": "array", "items": {"$ref": "#/$defs/a"}}]},
+            "e": {"type": "number"},
+        },
+    },
     "deep": deep(300),
     "not_an_object": {"type": "array", "items": {"type": "string"}},
     "nonsense": {"type": 5, "properties": [], "required": "all", "anyOf": {}, "enum": "x", "items": 3, "$ref": 7},

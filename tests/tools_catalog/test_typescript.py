@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.tools_catalog.nasty_schemas import NASTY, multiplying
+from tests.tools_catalog.nasty_schemas import NASTY, crossing, multiplying, said_twice
 from tests.tools_catalog.typescript import PUBLISHED, compile_errors, published_tools
 from tools_catalog.typescript.module import CallableTool, render
 from tools_catalog.typescript.names import camel, literal, pascal
@@ -91,6 +91,22 @@ class TestLargeSchemas:
         written = params(multiplying(5))
         assert "x?: STParamsD0;" in written
         assert "type STParamsD0 = STParamsD1 | string;" in written
+
+    def test_a_kind_said_twice_counts_once_on_every_level(self) -> None:
+        assert params(said_twice(39)).count("inner?: ") == 39
+
+    def test_each_reference_of_many_is_followed_once(self) -> None:
+        assert params(crossing(1000, 10)).count("export type STParamsD") == 1000
+
+    def test_many_definitions_of_one_name_are_counted_on(self) -> None:
+        defs = {f"a{'-' * i}": {"type": "string"} for i in range(1000)}
+        schema = {"properties": {f"p{i}": {"$ref": f"#/$defs/{name}"} for i, name in enumerate(defs)}, "$defs": defs}
+        assert "p999?: STParamsA1000;" in params(schema)
+
+    def test_only_what_is_in_a_circle_is_unknown(self) -> None:
+        written = params(NASTY["circles_that_touch"])
+        kept = {"A = STParamsB | string", "B = unknown", "D = STParamsE | STParamsA[]", "E = number"}
+        assert all(f"type STParams{line};" in written for line in kept), written
 
 
 class TestNames:

@@ -71,11 +71,14 @@ class Names:
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
+        self._last: dict[str, int] = {}
+        """How far the counting has come for each name that was wanted."""
 
     def unique(self, wanted: str) -> str:
-        name, count = wanted, 1
+        name, count = wanted, self._last.get(wanted, 1)
         while name in self._taken:
             count += 1
             name = f"{wanted}{count}"
+        self._last[wanted] = count
         self._taken.add(name)
         return name

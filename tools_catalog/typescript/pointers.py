@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
+from tools_catalog.typescript.circles import Circles
+
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 COMBINED = ("allOf", "anyOf", "oneOf")
 MOST = 200_000
@@ -15,6 +17,7 @@ class Pointers:
         self._root = root
         self._base = str(root.get("$id", "")) if isinstance(root, dict) else ""
         self._anchors: dict[str, str] | None = None
+        self._circles = Circles(self._direct)
         self._breadths: dict[int, int] = {}
         """By the identity of a part of the root."""
 
@@ -49,21 +52,13 @@ class Pointers:
             self._anchors = dict(_anchors(self._root))
         return self._anchors.get(ref, ref)
 
-    def leads_to(self, start: str, goal: str) -> bool:
-        """Whether `start` is `goal` without an object or an array between: such a type would be made of itself."""
-        seen, waiting = set(), [start]
-        while waiting:
-            pointer = waiting.pop()
-            if pointer == goal:
-                return True
-            if pointer not in seen:
-                seen.add(pointer)
-                waiting += self._direct(self.at(pointer))
-        return False
+    def made_of_each_other(self, one: str, other: str) -> bool:
+        """Whether each leads to the other without an object or an array between: such types would have no end."""
+        return self._circles.same(one, other)
 
-    def _direct(self, schema: Any) -> list[str]:
+    def _direct(self, pointer: str) -> list[str]:
         found = []
-        waiting = [schema]
+        waiting = [self.at(pointer)]
         while waiting:
             part = waiting.pop()
             if isinstance(part, dict):

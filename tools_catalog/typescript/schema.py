@@ -70,7 +70,7 @@ class SchemaTypes:
         pointer = self._pointers.target(schema)
         if pointer is None or self._pointers.at(pointer) is None:
             return UNKNOWN
-        if direct and self._pointers.leads_to(pointer, self._owner):
+        if direct and self._pointers.made_of_each_other(pointer, self._owner):
             return UNKNOWN
         if pointer not in self._named:
             wanted = self._root + pascal(pointer.rsplit("/", 1)[-1])
@@ -86,17 +86,18 @@ class SchemaTypes:
         if isinstance(kinds, str):
             return self._kind(kinds, schema, depth)
         if isinstance(kinds, list) and kinds:
-            return union(self._kind(kind, schema, depth) for kind in kinds)
+            names = dict.fromkeys(kind if isinstance(kind, str) else "" for kind in kinds)
+            return union(self._kind(kind, schema, depth) for kind in names)
         if any(word in schema for word in OBJECT_WORDS):
             return self._object(schema, depth)
         return self._array(schema, depth) if any(word in schema for word in ARRAY_WORDS) else UNKNOWN
 
-    def _kind(self, kind: Any, schema: dict[str, Any], depth: int) -> Type:
+    def _kind(self, kind: str, schema: dict[str, Any], depth: int) -> Type:
         if kind == "object":
             return self._object(schema, depth)
         if kind == "array":
             return self._array(schema, depth)
-        return Type(SIMPLE[kind]) if isinstance(kind, str) and kind in SIMPLE else UNKNOWN
+        return Type(SIMPLE[kind]) if kind in SIMPLE else UNKNOWN
 
     def _array(self, schema: dict[str, Any], depth: int) -> Type:
         items = schema.get("items", True)
@@ -121,13 +122,14 @@ class SchemaTypes:
         properties = schema.get("properties")
         properties = properties if isinstance(properties, dict) else {}
         listed = schema.get("required")
-        required = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+        named = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+        required = dict.fromkeys(named)
         types = {name: self._type(sub, depth + 1, direct=False) for name, sub in properties.items()}
         lines = [
             documented(properties[name], f"{key(name)}{'' if name in required else '?'}: {found.text};", self._comments)
             for name, found in types.items()
         ]
-        lines += [f"{key(name)}: unknown;" for name in dict.fromkeys(required) if name not in types]
+        lines += [f"{key(name)}: unknown;" for name in required if name not in types]
         others = self._others(schema, list(types.values()), depth, all(name in required for name in types))
         if others:
             lines.append(f"[key: string]: {others.text};")
