@@ -16,6 +16,10 @@ def wide(count: int) -> dict[str, Any]:
     return {"anyOf": [{"type": "object", "properties": {f"p{i}": {"const": i}}} for i in range(count)]}
 
 
+def variant(kind: str, field: str) -> dict[str, Any]:
+    return {"properties": {"kind": {"const": kind}, field: {"type": "string"}}, "required": ["kind", field]}
+
+
 def multiplying(levels: int) -> dict[str, Any]:
     """Few words, and four times as many ways through them with every level."""
     defs: dict[str, Any] = {f"D{levels}": {"type": "string"}}
@@ -144,6 +148,12 @@ NASTY: dict[str, Any] = {
         "allOf": [{"properties": {"extra": {"type": "number"}}}, {"if": {}, "then": {"required": ["extra"]}}],
         "anyOf": [{"required": ["id"]}, {"required": ["extra"]}],
         "oneOf": [{"properties": {"kind": {"const": "x"}}}, {"properties": {"kind": {"const": "y"}}}],
+    },
+    "fields_in_variants": {"type": "object", "properties": {}, "oneOf": [variant("a", "x"), variant("b", "y")]},
+    "fields_elsewhere": {
+        "type": "object",
+        "allOf": [{"$ref": "#/$defs/base"}, {"$ref": "#/$defs/alias"}, variant("a", "x")],
+        "$defs": {"base": {"type": ["object", "null"], "properties": {}}, "alias": {"$ref": "#/$defs/base"}},
     },
     "multiplied_out": {"allOf": [wide(60), wide(60), wide(60)]},
     "multiplied_by_references": multiplying(30),

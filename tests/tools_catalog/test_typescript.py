@@ -49,6 +49,8 @@ export async function right(): Promise<void> {
   await tools.nastyServer.recursive({ root: { value: "a", next: { value: "b" } } });
   await tools.nastyServer.names({ "not declared": 1, class: "c", "If-Match": "e" });
   await tools.nastyServer.combined({ id: "1", extra: 2, kind: "y" });
+  await tools.nastyServer.fields_in_variants({ kind: "b", y: "1" });
+  await tools.nastyServer.fields_elsewhere({ kind: "a", x: "1" });
   const answer = await tools.nastyServer.literals({ mixed: 1, whatever: json });
   const mixed: "a" | 1 | undefined | null | number | boolean | object = answer.mixed;
   void [mixed, point, ToolscriptError];
@@ -66,6 +68,8 @@ WRONG = [
     "await tools.nastyServer.combined({ extra: 1 });",
     'await tools.nastyServer.combined({ id: "1", kind: "z" });',
     'await tools.nastyServer.nullable({ b: "not null" });',
+    'await tools.nastyServer.fields_in_variants({ kind: "b", x: "1" });',
+    "await tools.nastyServer.fields_elsewhere({ kind: 'a' });",
     "await tools.nastyServer.absent();",
 ]
 
@@ -79,6 +83,36 @@ def test_the_types_allow_what_is_right_and_refuse_what_is_wrong(tmp_path: Path) 
 def params(schema: Any) -> str:
     """The types of one tool's parameters, without the client."""
     return render([CallableTool("s", "t", "", schema)], compact=True).partition("export interface ContentBlock")[0]
+
+
+class TestEmptyProperties:
+    """They mean that there are no fields; but not where something else names some."""
+
+    EMPTY = {"type": "object", "properties": {}}
+
+    @pytest.mark.parametrize(
+        "schema",
+        [EMPTY, {**EMPTY, "allOf": []}, {"anyOf": [EMPTY]}, {"allOf": [{"$ref": "#/$defs/e"}], "$defs": {"e": EMPTY}}],
+    )
+    def test_alone_they_are_no_fields(self, schema: Any) -> None:
+        assert "Record<string, never>;" in params(schema)
+
+    @pytest.mark.parametrize(
+        ("more", "written"),
+        [
+            ({"oneOf": [{"required": ["a"]}]}, "{ [key: string]: unknown }"),
+            ({"allOf": [EMPTY]}, "Record<string, never>"),
+            ({"$ref": "#/$defs/e"}, "STParamsE"),
+            ({"allOf": [EMPTY, {"$ref": "#/$defs/e"}]}, "STParamsE"),
+            ({"type": ["object", "null"], "$ref": "#/$defs/e"}, "STParamsE & ({ [key: string]: unknown } | null)"),
+        ],
+    )
+    def test_beside_other_words_they_say_nothing(self, more: Any, written: str) -> None:
+        schema = {**self.EMPTY, **more, "$defs": {"e": {"type": "object", "required": ["a"]}}}
+        assert f"export type STParams = {written};" in params(schema)
+
+    def test_a_closed_object_stays_closed(self) -> None:
+        assert "= Record<string, never>;" in params({**self.EMPTY, "additionalProperties": False, "oneOf": [{}]})
 
 
 class TestLargeSchemas:
