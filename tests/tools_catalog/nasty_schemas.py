@@ -129,6 +129,7 @@ NASTY: dict[str, Any] = {
                 'q"',
                 "名前",
                 "new\nline",
+                "trailing\n",
             ]
         },
         "required": ["not declared", "class"],

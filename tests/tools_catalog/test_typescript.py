@@ -166,6 +166,19 @@ class TestNames:
 
 
 class TestText:
+    def test_a_line_break_at_the_end_stays_part_of_the_name(self) -> None:
+        module = render([CallableTool("s", "t\n", "", {"properties": {"a\n": {"type": "string"}}})])
+        assert '"a\\n"?: string;' in module
+        assert 'async "t\\n"(' in module
+        assert 'await tools.s["t\\n"]();' in module
+
+    def test_the_example_is_code(self) -> None:
+        enums = {"flag": [True], "n": [None], "big": [1e400], "list": [["a", {}]], "object": [{"a-b": False}]}
+        schema = {"properties": {name: {"enum": values} for name, values in enums.items()}, "required": list(enums)}
+        wanted = '{ flag: true, n: null, big: Infinity, list: ["a", {}], object: {"a-b": false} }'
+        module = render([CallableTool("s", "t", "", schema)])
+        assert f"// Example: const result = await tools.s.t({wanted});\n" in module
+
     def test_a_description_cannot_end_its_comment(self) -> None:
         module = render([CallableTool("s", "t", "first */ throw 1; /*\nsecond")])
         assert "first *\\/ throw 1; /*" in module

@@ -74,8 +74,7 @@ def _example_params(tool: CallableTool) -> str:
 def _example_value(schema: Any) -> str:
     kind = schema.get("type") if isinstance(schema, Mapping) else None
     if isinstance(schema, Mapping) and isinstance(schema.get("enum"), list) and schema["enum"]:
-        first = schema["enum"][0]
-        return text(first) if isinstance(first, str) else str(first)
+        return text(schema["enum"][0])
     return {"string": '"…"', "number": "1", "integer": "1", "boolean": "true", "array": "[]"}.get(str(kind), "{}")
 
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-IDENTIFIER = re.compile(r"^[A-Za-z_$][A-Za-z0-9_$]*$")
+IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 LINE_BREAKS = re.compile("[\u2028\u2029\x7f-\x9f\ud800-\udfff\ufeff]")
 _WORDS = re.compile(r"[^\W_]+")
 
@@ -33,14 +33,15 @@ def _allowed(char: str) -> bool:
 
 def key(name: str) -> str:
     """A property's name as it stands in an object."""
-    return name if IDENTIFIER.match(name) else text(name)
+    return name if IDENTIFIER.fullmatch(name) else text(name)
 
 
 def access(name: str) -> str:
-    return f".{name}" if IDENTIFIER.match(name) else f"[{text(name)}]"
+    return f".{name}" if IDENTIFIER.fullmatch(name) else f"[{text(name)}]"
 
 
-def text(value: str) -> str:
+def text(value: Any) -> str:
+    """A JSON value as it stands in code."""
     return LINE_BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
