@@ -16,6 +16,13 @@ def wide(count: int) -> dict[str, Any]:
     return {"anyOf": [{"type": "object", "properties": {f"p{i}": {"const": i}}} for i in range(count)]}
 
 
+def nested(levels: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
 def variant(kind: str, field: str) -> dict[str, Any]:
     return {"properties": {"kind": {"const": kind}, field: {"type": "string"}}, "required": ["kind", field]}
 
@@ -172,6 +179,22 @@ NASTY: dict[str, Any] = {
         },
     },
     "deep": deep(300),
+    "deep_values": {
+        "type": "object",
+        "properties": {"a": {"enum": [nested(2000), {"b": nested(2000)}]}, "c": {"default": nested(2000)}},
+        "required": ["a"],
+    },
+    "list_without_type": {"items": {"type": "string"}},
+    "dynamic_ref": {
+        "type": "object",
+        "$dynamicRef": "#/$defs/a",
+        "$defs": {"a": {"type": "object", "required": ["x"]}},
+    },
+    "odd_pointers": {
+        "type": "object",
+        "properties": {"a": {"$ref": "#/anyOf/²"}, "b": {"$ref": f"#/anyOf/{'0' * 5000}"}, "c": {"$ref": "#/anyOf/0"}},
+        "anyOf": [{"type": "object"}],
+    },
     "not_an_object": {"type": "array", "items": {"type": "string"}},
     "nonsense": {"type": 5, "properties": [], "required": "all", "anyOf": {}, "enum": "x", "items": 3, "$ref": 7},
     "nonsense_properties": {"type": "object", "properties": {"a": None, "b": "string", "c": []}, "required": [1, None]},

@@ -85,6 +85,11 @@ def params(schema: Any) -> str:
     return render([CallableTool("s", "t", "", schema)], compact=True).partition("export interface ContentBlock")[0]
 
 
+@pytest.mark.parametrize("name", NASTY)
+def test_no_nasty_schema_is_too_much_for_the_example(name: str) -> None:
+    assert "// Example: const result = await tools.s.t(" in render([CallableTool("s", "t", "", NASTY[name])])
+
+
 class TestEmptyProperties:
     """They mean that there are no fields; but not where something else names some."""
 

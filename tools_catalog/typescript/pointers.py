@@ -1,5 +1,6 @@
 """`$ref` inside one schema: what it points at, and which references lead back to themselves."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
@@ -8,6 +9,7 @@ from tools_catalog.typescript.circles import Circles
 
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 COMBINED = ("allOf", "anyOf", "oneOf")
+INDEX = re.compile("[0-9]{1,9}")
 MOST = 200_000
 """Breadths are counted up to here."""
 
@@ -41,7 +43,7 @@ class Pointers:
             name = part.replace("~1", "/").replace("~0", "~")
             if isinstance(found, dict) and name in found:
                 found = found[name]
-            elif isinstance(found, list) and name.isdigit() and int(name) < len(found):
+            elif isinstance(found, list) and INDEX.fullmatch(name) and int(name) < len(found):
                 found = found[int(name)]
             else:
                 return None

@@ -4,7 +4,7 @@ from collections import deque
 from typing import Any
 
 from tools_catalog.typescript.comments import documented
-from tools_catalog.typescript.names import Names, key, literal, pascal
+from tools_catalog.typescript.names import MAX_DEPTH, Names, key, literal, pascal
 from tools_catalog.typescript.pointers import Pointers
 from tools_catalog.typescript.types import (
     ANY_OBJECT,
@@ -19,7 +19,6 @@ from tools_catalog.typescript.types import (
     union,
 )
 
-MAX_DEPTH = 40
 MAX_BREADTH = 5_000
 """Compilers give up on unions of some hundred thousand members, and people much earlier."""
 MAX_TUPLE = 32
