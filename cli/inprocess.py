@@ -44,6 +44,7 @@ class InProcess(Gateway):
 
 def _environ(method: str, path: str, query: str, body: bytes) -> dict[str, Any]:
     from tenants.types import IDENTIFIED, OPERATOR
+    from tools_catalog.services.client_types import NO_ADDRESS
 
     environ = {
         "REQUEST_METHOD": method,
@@ -63,6 +64,7 @@ def _environ(method: str, path: str, query: str, body: bytes) -> dict[str, Any]:
         "wsgi.multithread": False,
         "wsgi.multiprocess": False,
         "wsgi.run_once": True,
+        NO_ADDRESS: True,
     }
     if key := settings.api_key():
         return {**environ, "HTTP_AUTHORIZATION": f"Bearer {key}"}

@@ -7,7 +7,7 @@ from core.api import ApiView, validated
 from core.openapi import ERROR
 from tenants.types import caller_of
 from tools_catalog.serializers import ToolTypesInput
-from tools_catalog.services.client_types import typescript_module
+from tools_catalog.services.client_types import NO_ADDRESS, typescript_module
 
 MEDIA_TYPE = "application/typescript"
 
@@ -25,7 +25,7 @@ class ToolTypesView(ApiView):
         module = typescript_module(
             values["filter"],
             tenant_id=caller_of(request).tenant_id,
-            base_url=request.build_absolute_uri("/").rstrip("/"),
+            base_url="" if NO_ADDRESS in request.META else request.build_absolute_uri("/").rstrip("/"),
             compact=values["compact"],
         )
         return HttpResponse(module.encode("utf-8", "replace"), content_type=f"{MEDIA_TYPE}; charset=utf-8")

@@ -16,6 +16,41 @@ def wide(count: int) -> dict[str, Any]:
     return {"anyOf": [{"type": "object", "properties": {f"p{i}": {"const": i}}} for i in range(count)]}
 
 
+def nested(levels: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def variant(kind: str, field: str) -> dict[str, Any]:
+    return {"properties": {"kind": {"const": kind}, field: {"type": "string"}}, "required": ["kind", field]}
+
+
+def multiplying(levels: int) -> dict[str, Any]:
+    """Few words, and four times as many ways through them with every level."""
+    defs: dict[str, Any] = {f"D{levels}": {"type": "string"}}
+    for i in range(levels):
+        ref = {"$ref": f"#/$defs/D{i + 1}"}
+        defs[f"D{i}"] = {"anyOf": [ref, ref, ref, {"allOf": [ref]}, {"type": "string"}]}
+    return {"type": "object", "properties": {"x": {"$ref": "#/$defs/D0"}}, "$defs": defs}
+
+
+def crossing(count: int, ways: int) -> dict[str, Any]:
+    """A row of definitions, each made of all of the next few."""
+    defs: dict[str, Any] = {f"D{count}": {"type": "object", "properties": {"a": {"type": "string"}}}}
+    for i in range(count):
+        defs[f"D{i}"] = {"allOf": [{"$ref": f"#/$defs/D{min(count, i + 1 + way)}"} for way in range(ways)]}
+    return {"type": "object", "properties": {"x": {"$ref": "#/$defs/D0"}}, "$defs": defs}
+
+
+def said_twice(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(levels):
+        schema = {"type": ["object", "object"], "properties": {"inner": schema}}
+    return schema
+
+
 NASTY: dict[str, Any] = {
     "empty": {},
     "no type": {"properties": {"path": {"type": "string"}}, "required": ["path"]},
@@ -101,6 +136,7 @@ NASTY: dict[str, Any] = {
                 'q"',
                 "名前",
                 "new\nline",
+                "trailing\n",
             ]
         },
         "required": ["not declared", "class"],
@@ -121,8 +157,44 @@ NASTY: dict[str, Any] = {
         "anyOf": [{"required": ["id"]}, {"required": ["extra"]}],
         "oneOf": [{"properties": {"kind": {"const": "x"}}}, {"properties": {"kind": {"const": "y"}}}],
     },
+    "fields_in_variants": {"type": "object", "properties": {}, "oneOf": [variant("a", "x"), variant("b", "y")]},
+    "fields_elsewhere": {
+        "type": "object",
+        "allOf": [{"$ref": "#/$defs/base"}, {"$ref": "#/$defs/alias"}, variant("a", "x")],
+        "$defs": {"base": {"type": ["object", "null"], "properties": {}}, "alias": {"$ref": "#/$defs/base"}},
+    },
     "multiplied_out": {"allOf": [wide(60), wide(60), wide(60)]},
+    "multiplied_by_references": multiplying(30),
+    "crossing": crossing(30, 3),
+    "said_twice": said_twice(39),
+    "circles_that_touch": {
+        "type": "object",
+        "properties": {"x": {"$ref": "#/$defs/a"}},
+        "$defs": {
+            "a": {"anyOf": [{"$ref": "#/$defs/b"}, {"type": "string"}]},
+            "b": {"anyOf": [{"$ref": "#/$defs/c"}, {"$ref": "#/$defs/d"}]},
+            "c": {"anyOf": [{"$ref": "#/$defs/b"}, {"$ref": "#/$defs/d"}]},
+            "d": {"anyOf": [{"$ref": "#/$defs/e"}, {"type": "array", "items": {"$ref": "#/$defs/a"}}]},
+            "e": {"type": "number"},
+        },
+    },
     "deep": deep(300),
+    "deep_values": {
+        "type": "object",
+        "properties": {"a": {"enum": [nested(2000), {"b": nested(2000)}]}, "c": {"default": nested(2000)}},
+        "required": ["a"],
+    },
+    "list_without_type": {"items": {"type": "string"}},
+    "dynamic_ref": {
+        "type": "object",
+        "$dynamicRef": "#/$defs/a",
+        "$defs": {"a": {"type": "object", "required": ["x"]}},
+    },
+    "odd_pointers": {
+        "type": "object",
+        "properties": {"a": {"$ref": "#/anyOf/²"}, "b": {"$ref": f"#/anyOf/{'0' * 5000}"}, "c": {"$ref": "#/anyOf/0"}},
+        "anyOf": [{"type": "object"}],
+    },
     "not_an_object": {"type": "array", "items": {"type": "string"}},
     "nonsense": {"type": 5, "properties": [], "required": "all", "anyOf": {}, "enum": "x", "items": 3, "$ref": 7},
     "nonsense_properties": {"type": "object", "properties": {"a": None, "b": "string", "c": []}, "required": [1, None]},

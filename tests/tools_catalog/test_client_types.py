@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from cli.inprocess import InProcess
 from tenants.models import Tenant
 from tests.conftest import Api
 from tests.node import npm_package
@@ -82,6 +83,36 @@ class TestFilter:
         assert f'?? "{str(api.http.base_url).rstrip("/")}")' in answer.text
 
 
+def deno(script: str, folder: Path, **env: str) -> Any:
+    """What the script prints, read as JSON."""
+    (folder / "script.ts").write_text(script)
+    command = ["node", str(npm_package("deno") / "bin.cjs"), "run", "--no-check", "--no-remote", "--allow-env"]
+    done = subprocess.run(
+        [*command, "--allow-net", "script.ts"],
+        cwd=folder,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_module_made_without_a_gateway_calls_nobody(tmp_path: Path) -> None:
+    catalogue()
+    written = InProcess().get_text("/runtime/tools.ts", filter="github")
+    assert 'fromEnvironment("TOOLSCRIPT_GATEWAY_URL") ?? "")' in written
+    (tmp_path / "tools.ts").write_text(written)
+    said = """
+import { tools } from "./tools.ts";
+const code = await tools.github.echo().catch((error) => [error.status, error.code]);
+console.log(JSON.stringify(code));
+"""
+    assert deno(said, tmp_path, TOOLSCRIPT_API_KEY="secret") == [0, "NO_GATEWAY"]
+
+
 SCRIPT = """
 import { configure, tools, ToolscriptError } from "./tools.ts";
 const said: unknown[] = [];
@@ -107,18 +138,13 @@ console.log(JSON.stringify(said));
 
 
 def test_deno_runs_the_client_against_the_gateway_and_real_servers(api: Api, tmp_path: Path) -> None:
-    deno = npm_package("deno") / "bin.cjs"
     test_server("made_up", pk=777_777)
     stdio("time", bin_path("mcp-server-time"), pk=777_778)
     written = module(api, filter="made_up,time")
     (tmp_path / "tools.ts").write_text(written)
-    (tmp_path / "script.ts").write_text(SCRIPT)
     key = api.http.headers.get("Authorization", "").removeprefix("Bearer ")
-    env = {**os.environ, "TOOLSCRIPT_GATEWAY_URL": str(api.http.base_url), "TOOLSCRIPT_API_KEY": key}
-    command = ["node", str(deno), "run", "--no-check", "--no-remote", "--allow-env", "--allow-net", "script.ts"]
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    text, kinds, answer, failed, refused, away = json.loads(done.stdout)
+    answers = deno(SCRIPT, tmp_path, TOOLSCRIPT_GATEWAY_URL=str(api.http.base_url), TOOLSCRIPT_API_KEY=key)
+    text, kinds, answer, failed, refused, away = answers
     assert text == "hi hi "
     assert kinds == ["text", "image", "audio", "resource", "resource_link"]
     assert "01:30:00+09:00" in json.dumps(answer)

@@ -8,6 +8,9 @@ from tools_catalog.models import Tool
 from tools_catalog.selectors import tools_listed
 from tools_catalog.typescript.module import CallableTool, render
 
+NO_ADDRESS = "toolscript.no_address"
+"""In the environment of a WSGI request: it came from inside this process, so its host and port are made up."""
+
 
 def typescript_module(wanted: list[str] | None, *, tenant_id: int | None, base_url: str, compact: bool = False) -> str:
     """`wanted` names servers and tools (`server`, `server__tool`); None means all."""

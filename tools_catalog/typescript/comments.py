@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from tools_catalog.typescript.names import LINE_BREAKS
+from tools_catalog.typescript.names import LINE_BREAKS, deeper
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
 LONGEST_DEFAULT = 200
@@ -30,7 +30,7 @@ def documented(schema: Any, code: str, comments: bool) -> str:
         return code
     described = schema.get("description")
     parts = [described] if isinstance(described, str) else []
-    if "default" in schema:
+    if "default" in schema and not deeper(schema["default"]):
         default = json.dumps(schema["default"], ensure_ascii=False)
         parts += [f"@default {default}"] if len(default) <= LONGEST_DEFAULT else []
     parts += ["@deprecated"] if schema.get("deprecated") is True else []

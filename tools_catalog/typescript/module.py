@@ -8,8 +8,9 @@ from typing import Any
 
 from tools_catalog.typescript.client import CLIENT, HEADER, RESERVED
 from tools_catalog.typescript.comments import comment
-from tools_catalog.typescript.names import Names, access, camel, key, pascal, text
-from tools_catalog.typescript.schema import SchemaTypes
+from tools_catalog.typescript.names import Names, access, camel, deeper, key, pascal, text
+from tools_catalog.typescript.pointers import COMBINED, REFERENCES
+from tools_catalog.typescript.schema import ARRAY_WORDS, SchemaTypes
 
 RESULT_OF_ANY = "ToolResult"
 _BLANK = re.compile(r"\n\s*\n+")
@@ -74,8 +75,7 @@ def _example_params(tool: CallableTool) -> str:
 def _example_value(schema: Any) -> str:
     kind = schema.get("type") if isinstance(schema, Mapping) else None
     if isinstance(schema, Mapping) and isinstance(schema.get("enum"), list) and schema["enum"]:
-        first = schema["enum"][0]
-        return text(first) if isinstance(first, str) else str(first)
+        return text(schema["enum"][0]) if not deeper(schema["enum"][0]) else "{}"
     return {"string": '"…"', "number": "1", "integer": "1", "boolean": "true", "array": "[]"}.get(str(kind), "{}")
 
 
@@ -107,7 +107,8 @@ def _nothing_needed(schema: Mapping[str, Any] | None) -> bool:
     if not schema:
         return True
     plain = schema.get("type", "object") == "object" and not schema.get("required")
-    return plain and not any(word in schema for word in ("$ref", "allOf", "anyOf", "oneOf", "enum", "const"))
+    more = (*REFERENCES, *COMBINED, "enum", "const", *(() if "type" in schema else ARRAY_WORDS))
+    return plain and not any(word in schema for word in more)
 
 
 def _tools(tools: Sequence[CallableTool], methods: Mapping[tuple[str, str], str]) -> str:

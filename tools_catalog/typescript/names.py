@@ -7,8 +7,9 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-IDENTIFIER = re.compile(r"^[A-Za-z_$][A-Za-z0-9_$]*$")
+IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 LINE_BREAKS = re.compile("[\u2028\u2029\x7f-\x9f\ud800-\udfff\ufeff]")
+MAX_DEPTH = 40
 _WORDS = re.compile(r"[^\W_]+")
 
 
@@ -33,19 +34,28 @@ def _allowed(char: str) -> bool:
 
 def key(name: str) -> str:
     """A property's name as it stands in an object."""
-    return name if IDENTIFIER.match(name) else text(name)
+    return name if IDENTIFIER.fullmatch(name) else text(name)
 
 
 def access(name: str) -> str:
-    return f".{name}" if IDENTIFIER.match(name) else f"[{text(name)}]"
+    return f".{name}" if IDENTIFIER.fullmatch(name) else f"[{text(name)}]"
 
 
-def text(value: str) -> str:
+def text(value: Any) -> str:
+    """A JSON value as it stands in code."""
     return LINE_BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
-def literal(value: Any) -> str:
+def deeper(value: Any, levels: int = MAX_DEPTH) -> bool:
+    """Whether a JSON value is nested deeper than that."""
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels < 0 or any(deeper(item, levels - 1) for item in inside)
+
+
+def literal(value: Any, depth: int = 0) -> str:
     """The type that only this JSON value has."""
+    if depth > MAX_DEPTH:
+        return "unknown"
     if isinstance(value, str):
         return text(value)
     if value is None or isinstance(value, bool):
@@ -53,9 +63,9 @@ def literal(value: Any) -> str:
     if isinstance(value, int | float):
         return _number(value)
     if isinstance(value, list):
-        return f"[{', '.join(literal(item) for item in value)}]"
+        return f"[{', '.join(literal(item, depth + 1) for item in value)}]"
     if isinstance(value, dict):
-        fields = "; ".join(f"{key(str(name))}: {literal(item)}" for name, item in value.items())
+        fields = "; ".join(f"{key(str(name))}: {literal(item, depth + 1)}" for name, item in value.items())
         return f"{{ {fields} }}" if fields else "Record<string, never>"
     return "unknown"
 
@@ -71,11 +81,14 @@ class Names:
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
+        self._last: dict[str, int] = {}
+        """How far the counting has come for each name that was wanted."""
 
     def unique(self, wanted: str) -> str:
-        name, count = wanted, 1
+        name, count = wanted, self._last.get(wanted, 1)
         while name in self._taken:
             count += 1
             name = f"{wanted}{count}"
+        self._last[wanted] = count
         self._taken.add(name)
         return name

@@ -1,12 +1,17 @@
 """`$ref` inside one schema: what it points at, and which references lead back to themselves."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
+from tools_catalog.typescript.circles import Circles
+
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 COMBINED = ("allOf", "anyOf", "oneOf")
-MAX_STEPS = 200_000
+INDEX = re.compile("[0-9]{1,9}")
+MOST = 200_000
+"""Breadths are counted up to here."""
 
 
 class Pointers:
@@ -14,6 +19,9 @@ class Pointers:
         self._root = root
         self._base = str(root.get("$id", "")) if isinstance(root, dict) else ""
         self._anchors: dict[str, str] | None = None
+        self._circles = Circles(self._direct)
+        self._breadths: dict[int, int] = {}
+        """By the identity of a part of the root."""
 
     def target(self, schema: dict[str, Any]) -> str | None:
         """The pointer that the schema refers to, in one form for all ways to write it; None without a reference."""
@@ -35,7 +43,7 @@ class Pointers:
             name = part.replace("~1", "/").replace("~0", "~")
             if isinstance(found, dict) and name in found:
                 found = found[name]
-            elif isinstance(found, list) and name.isdigit() and int(name) < len(found):
+            elif isinstance(found, list) and INDEX.fullmatch(name) and int(name) < len(found):
                 found = found[int(name)]
             else:
                 return None
@@ -46,21 +54,13 @@ class Pointers:
             self._anchors = dict(_anchors(self._root))
         return self._anchors.get(ref, ref)
 
-    def leads_to(self, start: str, goal: str) -> bool:
-        """Whether `start` is `goal` without an object or an array between: such a type would be made of itself."""
-        seen, waiting = set(), [start]
-        while waiting:
-            pointer = waiting.pop()
-            if pointer == goal:
-                return True
-            if pointer not in seen:
-                seen.add(pointer)
-                waiting += self._direct(self.at(pointer))
-        return False
+    def made_of_each_other(self, one: str, other: str) -> bool:
+        """Whether each leads to the other without an object or an array between: such types would have no end."""
+        return self._circles.same(one, other)
 
-    def _direct(self, schema: Any) -> list[str]:
+    def _direct(self, pointer: str) -> list[str]:
         found = []
-        waiting = [schema]
+        waiting = [self.at(pointer)]
         while waiting:
             part = waiting.pop()
             if isinstance(part, dict):
@@ -69,20 +69,40 @@ class Pointers:
                 waiting += [sub for word in COMBINED for sub in _list(part.get(word))]
         return found
 
-    def breadth(self, schema: Any, seen: frozenset[str] = frozenset(), depth: int = 0) -> int:
-        """How many members the union has that a schema stands for, once the compiler has multiplied it out."""
-        if not isinstance(schema, dict) or depth > 30:
-            return 1
-        total = max(1, len(_list(schema.get("enum"))))
+    def breadth(self, schema: dict[str, Any]) -> int:
+        """How many members the union has that a schema stands for, once the compiler has multiplied it out.
+
+        Counted once for each place, however many ways lead there; one that leads back to itself counts 1 in itself.
+        """
+        waiting, entered = [schema], set[int]()
+        while waiting:
+            part = waiting[-1]
+            if id(part) in self._breadths:
+                waiting.pop()
+            elif id(part) in entered:
+                self._breadths[id(part)] = self._multiplied(part)
+            else:
+                entered.add(id(part))
+                waiting += [sub for sub in self._parts(part) if id(sub) not in entered]
+        return self._breadths[id(schema)]
+
+    def _parts(self, schema: dict[str, Any]) -> list[dict[str, Any]]:
         target = self.target(schema)
-        if target and target not in seen:
-            total *= self.breadth(self.at(target), seen | {target}, depth + 1)
-        for word in ("anyOf", "oneOf"):
-            subs = _list(schema.get(word))
-            total *= max(1, sum(self.breadth(sub, seen, depth + 1) for sub in subs))
-        for sub in _list(schema.get("allOf")):
-            total *= self.breadth(sub, seen, depth + 1)
-        return min(total, MAX_STEPS)
+        subs = [self.at(target)] if target else []
+        subs += [sub for word in COMBINED for sub in _list(schema.get(word))]
+        return [sub for sub in subs if isinstance(sub, dict)]
+
+    def _multiplied(self, schema: dict[str, Any]) -> int:
+        def known(subs: list[Any]) -> list[int]:
+            return [self._breadths.get(id(sub), 1) for sub in subs]
+
+        target = self.target(schema)
+        factors = [len(_list(schema.get("enum"))), *known([self.at(target)] if target else [])]
+        factors += [sum(known(_list(schema.get(word)))) for word in ("anyOf", "oneOf")]
+        total = 1
+        for factor in [*factors, *known(_list(schema.get("allOf")))]:
+            total = min(total * max(1, factor), MOST)
+        return total
 
 
 def _list(value: Any) -> list[Any]:
