@@ -49,6 +49,8 @@ class Keywords:
     """BM25 in units of the rarest possible word."""
     possible: float
     """What a tool with all words of the query could score."""
+    intended: float
+    """What a tool with all words could score if each unknown one is what it was repaired to."""
     searched: int
     """How many tools the index holds."""
     names: dict[int, NameMatch] = field(default_factory=dict)
@@ -74,7 +76,7 @@ class Keywords:
 
     def match(self, tool_id: int) -> float:
         """How well the tool fits what was typed, 0 to 1, by its words or by its name: one word of one is all of it."""
-        half = min(HALF_AT_MOST, max(HALF_OF_QUERY * self.possible, 1e-6))
+        half = min(HALF_AT_MOST, max(HALF_OF_QUERY * self.intended, 1e-6))
         name = self.names.get(tool_id)
         return max(saturate(self.scores.get(tool_id, 0.0), half, STEEPNESS), name.share if name and name.sure else 0.0)
 
@@ -92,10 +94,10 @@ def search(index: Index, query: str, *, tenant_id: int | None, item_type: str | 
         if len(found) > 4 * limit:
             found = found[np.argpartition(-raw[found], 4 * limit)[: 4 * limit]]
         scores.update(zip(block.ids[found].tolist(), (raw[found] / unit).tolist(), strict=True))
-    possible = asked.possible * (K1 + 1) / unit
+    possible, intended = (weight * (K1 + 1) / unit for weight in (asked.possible, asked.possible - asked.spared))
     named = sorted(names, key=lambda i: (-names[i].share, -scores.get(i, 0.0), i))
     ranked = dict.fromkeys([*named, *sorted(scores, key=lambda i: (-scores[i], i))])
-    return Keywords(list(ranked)[:limit], scores, possible, len(index.entries), names, asked.repaired)
+    return Keywords(list(ranked)[:limit], scores, possible, intended, len(index.entries), names, asked.repaired)
 
 
 @dataclass(slots=True)
@@ -106,6 +108,8 @@ class _Asked:
     repaired: dict[str, list[str]] = field(default_factory=dict)
     possible: float = 0.0
     """The weight of all words, also of those that no tool holds."""
+    spared: float = 0.0
+    """How much of that weight is of words that no tool holds, beyond that of the words that they were meant to be."""
     unknown: bool = False
     """Whether there is a word that no tool holds."""
 
@@ -132,7 +136,8 @@ def _repair(index: Index, word: str, asked: _Asked) -> None:
     asked.unknown = asked.unknown or len(word) > 1
     found = repairs(index, word)
     meant = [stem(choice) for choice in found] if _is_split(word, list(found)) else [stem(c) for c in list(found)[:1]]
-    asked.possible += sum(index.idf(term) for term in meant) if meant else index.idf(word)
+    asked.possible += index.idf(word)
+    asked.spared += max(0.0, index.idf(word) - sum(index.idf(term) for term in meant)) if meant else 0.0
     for choice, share in found.items():
         asked.repaired.setdefault(word, []).append(choice)
         asked.terms[stem(choice)] = max(asked.terms.get(stem(choice), 0.0), share)
