@@ -40,7 +40,7 @@ def call(tool: str, *, arguments: str | None, pairs: tuple[str, ...], output: st
     """
     given = {**read_arguments(arguments), **dict(pair(text) for text in pairs)}
     with gateway_for(gateway) as asked:
-        answer = asked.post(f"/tools/{tool}", given)
+        answer = asked.call(f"/tools/{tool}", given)
     if output == "json":
         say_json(answer)
     else:
