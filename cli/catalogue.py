@@ -1,7 +1,6 @@
 """What `toolscript sync` and `toolscript import` share."""
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,18 +9,8 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from cli.service import set_up
-
 progress_console = Console(stderr=True)
 """Progress goes to stderr, so that a pipe gets the result alone."""
-
-
-def prepare_database() -> None:
-    os.environ.setdefault("TOOLSCRIPT_LOG_LEVEL", "ERROR")  # what happened is in the result
-    set_up()
-    from django.core.management import call_command
-
-    call_command("migrate", verbosity=0, interactive=False)
 
 
 @contextmanager

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from cli.catalogue import bars, prepare_database, refresh_index, show
+from cli.catalogue import bars, refresh_index, show
 from cli.identity import identify
+from cli.service import prepare_database
 
 COUNTS = ("created", "changed", "unchanged", "missing", "returned")
 

@@ -18,10 +18,10 @@ def mcp() -> None:
     data folder. Ends when its input does.
     """
     from cli.identity import identify
-    from cli.service import set_up
+    from cli.service import prepare_database
     from core.errors import ToolscriptError
 
-    set_up()
+    prepare_database()
     try:
         caller = identify()
     except ToolscriptError as exc:

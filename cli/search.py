@@ -82,7 +82,7 @@ def search(
         if output == "json":
             say_json(found)
         elif not results:
-            nothing_found(threshold)
+            nothing_found(threshold, is_empty=holds_no_tools(asked))
         elif output == "types":
             ids = ",".join(hit["toolId"] for hit in results)
             say(types_page(results, asked.get_text("/runtime/tools.ts", filter=ids)))
@@ -128,8 +128,19 @@ def show(results: list[dict[str, Any]]) -> None:
     table(columns, rows)
 
 
-def nothing_found(threshold: float) -> None:
+def holds_no_tools(gateway: Gateway) -> bool:
+    """False also where it cannot be told."""
+    try:
+        return bool(gateway.get("/tools", limit=1) == [])
+    except Failure:
+        return False
+
+
+def nothing_found(threshold: float, *, is_empty: bool) -> None:
     say("No tools found matching query")
+    if is_empty:
+        note("The catalogue holds no tools yet: `toolscript sync` asks servers, `toolscript import` reads files.")
+        return
     lower = f", or lower the threshold: --threshold {max(threshold - 0.15, 0):.2g}" if threshold > 0 else ""
     note(f"Try different keywords{lower}.")
 

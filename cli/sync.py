@@ -11,8 +11,9 @@ import click
 from rich.live import Live
 from rich.table import Table
 
-from cli.catalogue import prepare_database, progress_console, refresh_index, show
+from cli.catalogue import progress_console, refresh_index, show
 from cli.identity import operator_only
+from cli.service import prepare_database
 
 if TYPE_CHECKING:
     from tools_catalog.models import Server, SyncRun
