@@ -8,7 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from cli.errors import Failure
+from cli import settings as own
+from cli.errors import WRONG_USE, Failure
 from cli.output import note
 
 PREPARING = 0x746F6F70
@@ -20,13 +21,23 @@ _held: list[IO[str]] = []
 def set_up() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     os.environ.setdefault("TOOLSCRIPT_LOG_LEVEL", "ERROR")  # a terminal is no log: commands say what matters
-    import django
-
-    django.setup()
+    own.api_key()  # one that cannot be a key is said before anything starts
+    load_django()
     from django.conf import settings
 
     if settings.EMBEDDED_POSTGRES is not None:
         _start(settings.EMBEDDED_POSTGRES, settings.DATA_DIR)
+
+
+def load_django() -> None:
+    """Its settings are read here, and they make the data folder."""
+    import django
+
+    try:
+        django.setup()
+    except OSError as exc:
+        message = f"The data folder {own.data_dir()} cannot be used: {exc.strerror or exc}."
+        raise Failure(message, code=WRONG_USE) from None
 
 
 def prepare_database() -> None:
