@@ -4,10 +4,12 @@ import difflib
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
+import psutil
 from rich.live import Live
 from rich.table import Table
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from tools_catalog.models import Server, SyncRun
 
 AT_ONCE = 8
+STOP_SECONDS = 1.0
 COUNTS = ("seen", "created", "changed", "unchanged", "missing", "returned", "refused")
 
 
@@ -95,12 +98,65 @@ class Board:
 
 def _synced(servers: "list[Server]", *, quiet: bool) -> list[dict[str, Any]]:
     board = Board([server.name for server in servers])
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        work = [pool.submit(_sync_one, server, board) for server in servers]
+    before = set(psutil.Process().children())
+    work = _started(servers, board)
+    try:
         if quiet or not progress_console.is_terminal:
             return [future.result() for future in work]
         with Live(board, console=progress_console, refresh_per_second=8, transient=True):
             return [future.result() for future in work]
+    except KeyboardInterrupt:
+        _drop_everything(before)
+        raise
+
+
+def _started(servers: "list[Server]", board: Board) -> "list[Future[dict[str, Any]]]":
+    """Not a ThreadPoolExecutor: Python waits for its threads, however the command ends."""
+    work = [(server, Future[dict[str, Any]]()) for server in servers]
+    waiting = iter(work)
+    lock = threading.Lock()
+
+    def take_turns() -> None:
+        while True:
+            with lock:
+                server, future = next(waiting, (None, None))
+            if server is None or future is None:
+                return
+            try:
+                future.set_result(_sync_one(server, board))
+            except BaseException as exc:  # the one who waits for it raises it
+                future.set_exception(exc)
+
+    for _ in range(min(AT_ONCE, len(work))):
+        threading.Thread(target=take_turns, daemon=True).start()
+    return [future for _, future in work]
+
+
+def _drop_everything(before: set[psutil.Process]) -> None:
+    """Ends the servers that were started since, with all they started themselves.
+
+    Nothing was written, and the next sync marks the runs as interrupted. The loop is stopped too, or it would see
+    servers fail, and count that against them. They die with its thread, so whom they started is looked up first.
+    """
+    from core.loop import background_loop
+
+    doomed = _family(before)
+    loop = background_loop()
+    loop.call_soon_threadsafe(loop.stop)
+    deadline = time.monotonic() + STOP_SECONDS
+    while loop.is_running() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    for process in doomed | _family(before):
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+
+
+def _family(before: set[psutil.Process]) -> set[psutil.Process]:
+    found = set(psutil.Process().children()) - before
+    for process in list(found):
+        with suppress(psutil.NoSuchProcess):
+            found |= set(process.children(recursive=True))
+    return found
 
 
 def _sync_one(server: "Server", board: Board) -> dict[str, Any]:

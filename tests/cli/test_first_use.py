@@ -19,6 +19,7 @@ from tests.processes import ROOT, environment
 def empty_database(tmp_path: Path) -> Iterator[dict[str, str]]:
     """Variables that lead to a database without tables."""
     postgres = settings.EMBEDDED_POSTGRES
+    assert postgres is not None
     name = f"first_use_{abs(hash(tmp_path))}"
     with psycopg.connect(postgres.conninfo("postgres"), autocommit=True) as conn:
         conn.execute(f"CREATE DATABASE {name}")
