@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 import click
 
 from cli.errors import Failure
-from cli.output import output_option, say_json
+from cli.output import output_option, say_json, say_text
 from cli.search import gateway_for
 from cli.settings import data_dir_option, gateway_option
 
@@ -45,7 +45,7 @@ def call(tool: str, *, arguments: str | None, pairs: tuple[str, ...], output: st
         say_json(answer)
     else:
         for line in lines_of(answer):
-            click.echo(line)
+            say_text(line)
     if isinstance(answer, dict) and answer.get("isError"):
         raise Failure("The tool reported an error.")
 

@@ -12,9 +12,11 @@ import click
 import psutil
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
-from cli.catalogue import progress_console, refresh_index, show
+from cli.catalogue import progress_console, refresh_index, say_refusals, show
 from cli.identity import operator_only
+from cli.output import clean, note, say
 from cli.service import prepare_database
 
 if TYPE_CHECKING:
@@ -46,8 +48,8 @@ def sync(servers: tuple[str, ...], output: str, index: bool) -> None:
     chosen = _chosen(servers)
     rows = _synced(chosen, quiet=output == "json")
     wrote = any(row["created"] + row["changed"] + row["missing"] + row["returned"] for row in rows)
-    note = refresh_index(quiet=output == "json") if index and wrote else ""
-    show(output, {"configuration_error": problem, "servers": rows}, lambda: _print(rows, problem, note))
+    hint = refresh_index(quiet=output == "json") if index and wrote else ""
+    show(output, {"configuration_error": problem, "servers": rows}, lambda: _print(rows, problem, hint))
     if problem or any(row["state"] != "done" for row in rows):
         sys.exit(1)
 
@@ -85,13 +87,13 @@ class Board:
 
     def say(self, name: str, text: str) -> None:
         with self._lock:
-            self._stages[name] = text
+            self._stages[name] = clean(text)
 
     def __rich__(self) -> Table:
         table = Table(box=None, show_header=False)
         with self._lock:
             for name, text in self._stages.items():
-                table.add_row(name, text)
+                table.add_row(Text(name), Text(text))
         table.add_row("", f"{time.monotonic() - self._started:.0f} s")
         return table
 
@@ -203,18 +205,18 @@ def _row(server: "Server", run: "SyncRun") -> dict[str, Any]:
     }
 
 
-def _print(rows: list[dict[str, Any]], problem: str, note: str) -> None:
+def _print(rows: list[dict[str, Any]], problem: str, hint: str) -> None:
+    """What failed goes to stderr. Servers wrote much of this: none of it may steer the terminal."""
     if problem:
-        click.echo(f"The configuration was not read: {problem}", err=True)
+        note(f"The configuration was not read: {clean(problem)}")
     if not rows:
-        click.echo("There is no server to sync. Add one to .toolscript.json or in the admin.")
+        say("There is no server to sync. Add one to .toolscript.json or in the admin.")
     for row in rows:
         if row["state"] != "done":
-            click.echo(f"{row['server']}: {row['state']}: {row['error'].removeprefix(row['server'] + ': ')}")
+            note(clean(f"{row['server']}: {row['state']}: {row['error'].removeprefix(row['server'] + ': ')}"))
             continue
         parts = [f"{row[name]} {name}" for name in COUNTS[1:] if row[name]] or ["nothing published"]
-        click.echo(f"{row['server']}: {', '.join(parts)}")
-        for refusal in row["refusals"]:
-            click.echo(f"    refused {refusal['type']} {refusal['name']!r}: {refusal['reason']}")
-    if note:
-        click.echo(note)
+        say(f"{row['server']}: {', '.join(parts)}")
+        say_refusals(row["refusals"])
+    if hint:
+        note(clean(hint))
