@@ -1,12 +1,12 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from cli.errors import Failure
-from cli.output import output_option, say_json
+from cli.output import output_option, say_json, say_text
 from cli.search import gateway_for
 from cli.settings import data_dir_option, gateway_option
 
@@ -40,12 +40,12 @@ def call(tool: str, *, arguments: str | None, pairs: tuple[str, ...], output: st
     """
     given = {**read_arguments(arguments), **dict(pair(text) for text in pairs)}
     with gateway_for(gateway) as asked:
-        answer = asked.post(f"/tools/{tool}", given)
+        answer = asked.call(f"/tools/{tool}", given)
     if output == "json":
         say_json(answer)
     else:
         for line in lines_of(answer):
-            click.echo(line)
+            say_text(line)
     if isinstance(answer, dict) and answer.get("isError"):
         raise Failure("The tool reported an error.")
 
@@ -53,15 +53,20 @@ def call(tool: str, *, arguments: str | None, pairs: tuple[str, ...], output: st
 def read_arguments(text: str | None) -> dict[str, Any]:
     if text is None:
         return {}
-    if text == "-":
-        text = sys.stdin.read()
-    elif text.startswith("@"):
-        try:
-            text = Path(text[1:]).read_text(encoding="utf-8")
-        except OSError as exc:
-            raise click.UsageError(f"{text[1:]} cannot be read: {exc.strerror}.") from None
+    where = "stdin" if text == "-" else text[1:]
     try:
-        value = json.loads(text)
+        if text == "-":
+            text = sys.stdin.read()
+        elif text.startswith("@"):
+            text = Path(text[1:]).read_text(encoding="utf-8")
+    except OSError as exc:
+        raise click.UsageError(f"{where} cannot be read: {exc.strerror}.") from None
+    except UnicodeDecodeError:
+        raise click.UsageError(f"{where} cannot be read: it is not text in UTF-8.") from None
+    try:
+        value = from_json(text)
+    except RecursionError:
+        raise click.UsageError("ARGUMENTS is nested too deeply.") from None
     except ValueError as exc:
         raise click.UsageError(f"ARGUMENTS is not valid JSON: {exc}.") from None
     if not isinstance(value, dict):
@@ -74,9 +79,18 @@ def pair(text: str) -> tuple[str, Any]:
     if not equals or not name:
         raise click.UsageError(f"--arg {text!r} is not of the form NAME=VALUE.")
     try:
-        return name, json.loads(value)
-    except ValueError:
+        return name, from_json(value)
+    except (RecursionError, ValueError):
         return name, value
+
+
+def from_json(text: str) -> Any:
+    return json.loads(text, parse_constant=_refused)
+
+
+def _refused(name: str) -> NoReturn:
+    """Python takes NaN and Infinity for JSON; nobody else does."""
+    raise ValueError(f"{name} is no JSON")
 
 
 def lines_of(answer: Any) -> list[str]:

@@ -1,27 +1,16 @@
 """What `toolscript sync` and `toolscript import` share."""
 
-import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from cli.service import set_up
+from cli.output import clean, say, say_json
 
 progress_console = Console(stderr=True)
 """Progress goes to stderr, so that a pipe gets the result alone."""
-
-
-def prepare_database() -> None:
-    os.environ.setdefault("TOOLSCRIPT_LOG_LEVEL", "ERROR")  # what happened is in the result
-    set_up()
-    from django.core.management import call_command
-
-    call_command("migrate", verbosity=0, interactive=False)
 
 
 @contextmanager
@@ -53,8 +42,13 @@ def refresh_index(*, quiet: bool) -> str:
     return "" if space else "The running service brings the index up to date."
 
 
+def say_refusals(refusals: list[dict[str, Any]]) -> None:
+    for refusal in refusals:
+        say("    " + clean(f"refused {refusal['type']} {refusal['name']!r}: {refusal['reason']}"))
+
+
 def show(output: str, data: Any, table: Callable[[], None]) -> None:
     if output == "json":
-        click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+        say_json(data)
     else:
         table()

@@ -8,8 +8,10 @@ from typing import Any
 
 import click
 
-from cli.catalogue import bars, prepare_database, refresh_index, show
+from cli.catalogue import bars, refresh_index, say_refusals, show
 from cli.identity import identify
+from cli.output import clean, note, say
+from cli.service import prepare_database
 
 COUNTS = ("created", "changed", "unchanged", "missing", "returned")
 
@@ -35,8 +37,8 @@ def import_files(paths: tuple[Path, ...], output: str, index: bool) -> None:
     owner = identify().owner_of_new_rows()
     results = _results(_files(paths), owner, quiet=output == "json")
     wrote = any(row["created"] + row["changed"] + row["returned"] for row in results)
-    note = refresh_index(quiet=output == "json") if index and wrote else ""
-    show(output, {"files": results, "totals": _totals(results)}, lambda: _print(results, note))
+    hint = refresh_index(quiet=output == "json") if index and wrote else ""
+    show(output, {"files": results, "totals": _totals(results)}, lambda: _print(results, hint))
     if any(row["error"] for row in results):
         sys.exit(1)
 
@@ -88,20 +90,19 @@ def _totals(results: list[dict[str, Any]]) -> dict[str, int]:
     }
 
 
-def _print(results: list[dict[str, Any]], note: str) -> None:
+def _print(results: list[dict[str, Any]], hint: str) -> None:
     for row in results:
         if row["error"]:
-            click.echo(f"{row['file']}: {row['error']}")
+            note(clean(f"{row['file']}: {row['error']}"))
             continue
         parts = [f"{row[name]} {name}" for name in COUNTS if row[name]] or ["nothing in it"]
-        click.echo(f"{row['server']}: {', '.join(parts)}" + (f", {len(row['refused'])} refused" * bool(row["refused"])))
-        for refusal in row["refused"]:
-            click.echo(f"    refused {refusal['type']} {refusal['name']!r}: {refusal['reason']}")
+        say(f"{clean(row['server'])}: {', '.join(parts)}" + (f", {len(row['refused'])} refused" * bool(row["refused"])))
+        say_refusals(row["refused"])
     totals = _totals(results)
-    click.echo(
+    say(
         f"{len(results)} files, {totals['seen']} items: "
         + ", ".join(f"{totals[n]} {n}" for n in COUNTS)
         + f", {totals['refused']} refused. {totals['failed']} files failed."
     )
-    if note:
-        click.echo(note)
+    if hint:
+        note(clean(hint))

@@ -1,6 +1,5 @@
 """`toolscript ingest`: files into the knowledge of the service."""
 
-import json
 import os
 import sys
 from collections import Counter
@@ -10,7 +9,8 @@ from typing import Any
 import click
 
 from cli.identity import identify
-from cli.service import set_up
+from cli.output import clean, note, say_json
+from cli.service import prepare_database
 
 FAILED = 1
 USAGE = 2
@@ -45,7 +45,7 @@ def ingest(paths: tuple[str, ...], output: str, prune: bool, **options: Any) -> 
     Exit codes: 0 all is in, 1 some files could not be read, 2 nothing to do or a wrong argument.
     """
     os.environ.setdefault("TOOLSCRIPT_LOG_LEVEL", "ERROR")  # the report says it all
-    set_up()
+    prepare_database()
     from django.db import DatabaseError
 
     from core.errors import ToolscriptError
@@ -56,9 +56,9 @@ def ingest(paths: tuple[str, ...], output: str, prune: bool, **options: Any) -> 
         raise click.ClickException(exc.message) from None
     except DatabaseError as exc:
         reason = str(exc).splitlines()[0]
-        raise click.ClickException(f"The database is not ready ({reason}). Was the service started once?") from None
+        raise click.ClickException(f"The database refused this: {reason}") from None
     if output == "json":
-        click.echo(json.dumps(report, ensure_ascii=False, indent=2))
+        say_json(report)
     else:
         _say(report)
     if report["failed"]:
@@ -182,7 +182,7 @@ def _say(report: dict[str, Any]) -> None:
     if report["extractions"]:
         click.echo(f"{report['extractions']} decisions, patterns and warnings noted.")
     for failure in report["failed"]:
-        click.echo(f"  {failure['path']}: {failure['error']}", err=True)
+        note("  " + clean(f"{failure['path']}: {failure['error']}"))
     if report["deleted"]:
         click.echo(f"{report['deleted']} documents deleted: their files are gone.")
     elif report["gone"]:

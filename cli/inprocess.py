@@ -74,10 +74,11 @@ def _environ(method: str, path: str, query: str, body: bytes) -> dict[str, Any]:
 @contextmanager
 def in_process(model: str | None = None) -> Iterator[Gateway]:
     """Django, the database and the index, made ready in this process; with another model for this one search."""
-    from cli.service import set_up
+    from cli.service import one_at_a_time, set_up
 
     set_up()
-    _prepare()
+    with one_at_a_time():
+        _prepare()
     gateway = InProcess()
     if not model:
         yield gateway
@@ -109,15 +110,13 @@ def _space_of(model: str) -> Any:
 def _prepare() -> None:
     """A database that is new, or of an older version, is brought up to date first, and that is said."""
     from django.core.management import CommandError, call_command
-    from django.db import OperationalError, connection
-    from django.db.migrations.executor import MigrationExecutor
+    from django.db import OperationalError
 
+    from cli.service import migrations_missing
     from tools_catalog.selectors import live_space
 
     try:
-        executor = MigrationExecutor(connection)
-        missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
-        if missing or live_space() is None:
+        if migrations_missing() or live_space() is None:
             note("Preparing the catalogue …", "dim")
             with contextlib.redirect_stdout(sys.stderr):  # progress is not part of the answer
                 call_command("prepare", stdout=io.StringIO())

@@ -6,6 +6,7 @@ import sys
 from typing import Any, NoReturn
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from cli.errors import BROKEN_PIPE, INTERRUPTED, Failure, failure_of
 from cli.output import note
@@ -95,14 +96,24 @@ def run(args: list[str] | None = None) -> int:
         return _failed(exc)
     except ToolscriptError as exc:
         return _failed(failure_of(exc))
-    except click.ClickException as exc:
+    except NoArgsIsHelpError as exc:
         exc.show()
         return exc.exit_code
+    except click.ClickException as exc:
+        return _failed(Failure(exc.format_message(), hint=_help_of(exc), code=exc.exit_code))
     except (click.Abort, KeyboardInterrupt):
         note("\nInterrupted.")
         return INTERRUPTED
     except (BrokenPipeError, ReaderGone):
         return _nobody_reads()
+    except OSError as exc:
+        where = f"{exc.filename}: " if exc.filename else ""
+        return _failed(Failure(f"{where}{exc.strerror or exc}."))
+
+
+def _help_of(exc: click.ClickException) -> str:
+    command = exc.ctx.command_path if isinstance(exc, click.UsageError) and exc.ctx else ""
+    return f"`{command} --help` says how it is used." if command else ""
 
 
 def _nobody_reads() -> int:

@@ -18,10 +18,10 @@ def mcp() -> None:
     data folder. Ends when its input does.
     """
     from cli.identity import identify
-    from cli.service import set_up
+    from cli.service import prepare_database
     from core.errors import ToolscriptError
 
-    set_up()
+    prepare_database()
     try:
         identify()  # a key that opens nothing is said before the client waits
     except ToolscriptError as exc:

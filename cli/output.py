@@ -5,6 +5,7 @@ Nothing here imports more than the standard library and click: it is on the way 
 
 import json
 import os
+import re
 import shutil
 import sys
 import unicodedata
@@ -60,8 +61,24 @@ def note(text: str, style: str = "") -> None:
     click.echo(styled(text, style, stream=sys.stderr), err=True, color=wants_colour(sys.stderr))
 
 
+def say_text(text: str) -> None:
+    """Text that a server wrote: a pipe gets it as it is, a terminal without what would steer it."""
+    if sys.stdout.isatty():
+        text = _STEERING.sub("", text)
+    click.echo(text.encode("utf-8", "replace").decode(), color=True)  # or click takes some of it out for pipes
+
+
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""All control characters but tab and newline."""
+
+
 def say_json(data: Any) -> None:
-    click.echo(json.dumps(data, ensure_ascii=False, indent=2, default=_moment))
+    text = json.dumps(data, ensure_ascii=False, indent=2, default=_moment)
+    click.echo(_UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
+
+
+_UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\ud800-\udfff]")
+"""Control characters that JSON lets stand, and halves of characters, which cannot be written."""
 
 
 def _moment(value: Any) -> str:

@@ -7,9 +7,19 @@ import click
 from cli.errors import Failure
 from cli.gateway import Gateway, find
 from cli.output import Column, clean, note, output_option, say, say_json, table, terminal_width
-from cli.settings import LIMIT, MAX_LIMIT, THRESHOLD, data_dir_option, gateway_option
+from cli.settings import LIMIT, MAX_LIMIT, THRESHOLD, Share, data_dir_option, gateway_option
 
 ROOM_FOR_DESCRIPTIONS = 120
+MAX_QUERY = 1000
+"""As the gateway has it."""
+
+
+def searchable(ctx: click.Context, param: click.Parameter, query: str) -> str:
+    if not query.strip():
+        raise click.BadParameter("it is empty: say in plain words what the tool should do.", ctx, param)
+    if len(query) > MAX_QUERY:
+        raise click.BadParameter(f"it has {len(query)} characters; {MAX_QUERY} are allowed.", ctx, param)
+    return query
 
 
 @click.command(
@@ -26,7 +36,7 @@ Asks the gateway that runs; where none does, searches in this process. A flag wi
 Also read: TOOLSCRIPT_SEARCH_DEVICE, TOOLSCRIPT_SEARCH_NO_CACHE, TOOLSCRIPT_API_KEY.
 """
 )
-@click.argument("query")
+@click.argument("query", callback=searchable)
 @click.option(
     "--limit",
     "-n",
@@ -40,7 +50,7 @@ Also read: TOOLSCRIPT_SEARCH_DEVICE, TOOLSCRIPT_SEARCH_NO_CACHE, TOOLSCRIPT_API_
 @click.option(
     "--threshold",
     "-t",
-    type=click.FloatRange(0, 1),
+    type=Share(),
     default=THRESHOLD,
     show_default=True,
     envvar="TOOLSCRIPT_SEARCH_THRESHOLD",
@@ -49,7 +59,7 @@ Also read: TOOLSCRIPT_SEARCH_DEVICE, TOOLSCRIPT_SEARCH_NO_CACHE, TOOLSCRIPT_API_
 )
 @click.option(
     "--alpha",
-    type=click.FloatRange(0, 1),
+    type=Share(),
     envvar="TOOLSCRIPT_SEARCH_ALPHA",
     show_envvar=True,
     help="How much meaning counts against words. Default: the gateway's, 0.7.",
@@ -82,7 +92,7 @@ def search(
         if output == "json":
             say_json(found)
         elif not results:
-            nothing_found(threshold)
+            nothing_found(threshold, is_empty=holds_no_tools(asked))
         elif output == "types":
             ids = ",".join(hit["toolId"] for hit in results)
             say(types_page(results, asked.get_text("/runtime/tools.ts", filter=ids)))
@@ -128,8 +138,19 @@ def show(results: list[dict[str, Any]]) -> None:
     table(columns, rows)
 
 
-def nothing_found(threshold: float) -> None:
+def holds_no_tools(gateway: Gateway) -> bool:
+    """False also where it cannot be told."""
+    try:
+        return bool(gateway.get("/tools", limit=1) == [])
+    except Failure:
+        return False
+
+
+def nothing_found(threshold: float, *, is_empty: bool) -> None:
     say("No tools found matching query")
+    if is_empty:
+        note("The catalogue holds no tools yet: `toolscript sync` asks servers, `toolscript import` reads files.")
+        return
     lower = f", or lower the threshold: --threshold {max(threshold - 0.15, 0):.2g}" if threshold > 0 else ""
     note(f"Try different keywords{lower}.")
 

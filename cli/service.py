@@ -3,10 +3,17 @@
 import atexit
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from cli.errors import Failure
+from cli import settings as own
+from cli.errors import WRONG_USE, Failure
+from cli.output import note
+
+PREPARING = 0x746F6F70
+"""An advisory lock: who holds it prepares the database."""
 
 _held: list[IO[str]] = []
 
@@ -14,13 +21,61 @@ _held: list[IO[str]] = []
 def set_up() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     os.environ.setdefault("TOOLSCRIPT_LOG_LEVEL", "ERROR")  # a terminal is no log: commands say what matters
-    import django
-
-    django.setup()
+    own.api_key()  # one that cannot be a key is said before anything starts
+    load_django()
     from django.conf import settings
 
     if settings.EMBEDDED_POSTGRES is not None:
         _start(settings.EMBEDDED_POSTGRES, settings.DATA_DIR)
+
+
+def load_django() -> None:
+    """Its settings are read here, and they make the data folder."""
+    import django
+
+    try:
+        django.setup()
+    except OSError as exc:
+        message = f"The data folder {own.data_dir()} cannot be used: {exc.strerror or exc}."
+        raise Failure(message, code=WRONG_USE) from None
+
+
+def prepare_database() -> None:
+    """For commands that need the tables: a database that is new, or of an older version, is brought up to date."""
+    set_up()
+    from django.core.management import call_command
+
+    with one_at_a_time():
+        if migrations_missing():
+            call_command("migrate", verbosity=0, interactive=False)
+
+
+def migrations_missing() -> bool:
+    from django.db import connection
+    from django.db.migrations.executor import MigrationExecutor
+
+    executor = MigrationExecutor(connection)
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Commands that come at once to a new database: the others wait for the one that prepares it."""
+    from django.db import DatabaseError, InterfaceError, OperationalError, connection
+
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_lock(%s, 0)", [PREPARING])
+            if not cursor.fetchone()[0]:
+                note("Waiting for another command that prepares the database …", "dim")
+                cursor.execute("SELECT pg_advisory_lock(%s, 0)", [PREPARING])
+    except OperationalError as exc:
+        raise Failure(f"The database is not reachable: {exc}".strip()) from None
+    try:
+        yield
+    finally:
+        with suppress(DatabaseError, InterfaceError), connection.cursor() as cursor:  # a lost session holds no lock
+            cursor.execute("SELECT pg_advisory_unlock(%s, 0)", [PREPARING])
 
 
 def _start(postgres: Any, data_dir: Path) -> None:

@@ -10,11 +10,26 @@ from typing import Any, TypeVar
 
 import click
 
+from cli.errors import WRONG_USE, Failure
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 LIMIT = 3
 THRESHOLD = 0.35
 MAX_LIMIT = 50
+
+
+class Share(click.FloatRange):
+    """From 0 to 1. `nan` is neither below nor above anything, so that the range alone lets it pass."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 1)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if number != number:  # noqa: PLR0124
+            self.fail(f"{value} is not in the range 0<=x<=1.", param, ctx)
+        return number
 
 
 def data_dir_option(command: Command) -> Command:
@@ -49,12 +64,19 @@ def data_dir() -> Path:
 
 
 def api_key() -> str:
-    return os.environ.get("TOOLSCRIPT_API_KEY", "").strip()
+    return _sendable(os.environ.get("TOOLSCRIPT_API_KEY", "").strip(), "TOOLSCRIPT_API_KEY")
 
 
 def local_key() -> str:
     """The key that `up` keeps in the data folder, for whoever may read that folder."""
+    path = data_dir() / "api_key"
     try:
-        return (data_dir() / "api_key").read_text().strip()
+        return _sendable(path.read_text(encoding="utf-8", errors="replace").strip(), str(path))
     except OSError:
         return ""
+
+
+def _sendable(key: str, where: str) -> str:
+    if not key.isascii() or not key.isprintable():
+        raise Failure(f"{where} holds no key: it has characters that no key has.", code=WRONG_USE)
+    return key

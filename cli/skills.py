@@ -6,10 +6,22 @@ import click
 
 from cli.identity import identify, operator_only
 from cli.output import Column, output_option, say_json, table
-from cli.service import set_up
+from cli.service import prepare_database
 
 
-@click.group()
+class OnTheDatabase(click.Command):
+    """Prepares the database when it runs, and not for its help."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        prepare_database()
+        return super().invoke(ctx)
+
+
+class Skills(click.Group):
+    command_class = OnTheDatabase
+
+
+@click.group(cls=Skills)
 def skills() -> None:
     """List skills, propose new ones, and decide on suggestions.
 
@@ -21,7 +33,6 @@ def skills() -> None:
       toolscript skills approve 12
       toolscript skills classify --retry
     """
-    set_up()
 
 
 @skills.command("list")
@@ -83,6 +94,7 @@ def propose(everything: bool) -> None:
     from skills.services.propose import skills_propose
 
     operator_only("Proposing skills")
+    _build_index_on_first_use()
     try:
         report = skills_propose(
             everything=everything, progress=lambda done, of: click.echo(f"named {done} of {of}", err=True)
@@ -210,6 +222,16 @@ def _decide(suggestion_id: int, decide: Any) -> None:
         raise click.ClickException(exc.message) from None
     request_skill_refresh()
     request_classification(by)
+
+
+def _build_index_on_first_use() -> None:
+    """Clusters are made of vectors; where no service ever ran, nobody has built any."""
+    from tools_catalog.selectors import live_space
+
+    if live_space() is None:
+        from cli.catalogue import refresh_index
+
+        refresh_index(quiet=False)
 
 
 def _user() -> str:

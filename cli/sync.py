@@ -4,20 +4,26 @@ import difflib
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
+import psutil
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
-from cli.catalogue import prepare_database, progress_console, refresh_index, show
+from cli.catalogue import progress_console, refresh_index, say_refusals, show
 from cli.identity import operator_only
+from cli.output import clean, note, say
+from cli.service import prepare_database
 
 if TYPE_CHECKING:
     from tools_catalog.models import Server, SyncRun
 
 AT_ONCE = 8
+STOP_SECONDS = 1.0
 COUNTS = ("seen", "created", "changed", "unchanged", "missing", "returned", "refused")
 
 
@@ -42,8 +48,8 @@ def sync(servers: tuple[str, ...], output: str, index: bool) -> None:
     chosen = _chosen(servers)
     rows = _synced(chosen, quiet=output == "json")
     wrote = any(row["created"] + row["changed"] + row["missing"] + row["returned"] for row in rows)
-    note = refresh_index(quiet=output == "json") if index and wrote else ""
-    show(output, {"configuration_error": problem, "servers": rows}, lambda: _print(rows, problem, note))
+    hint = refresh_index(quiet=output == "json") if index and wrote else ""
+    show(output, {"configuration_error": problem, "servers": rows}, lambda: _print(rows, problem, hint))
     if problem or any(row["state"] != "done" for row in rows):
         sys.exit(1)
 
@@ -81,25 +87,78 @@ class Board:
 
     def say(self, name: str, text: str) -> None:
         with self._lock:
-            self._stages[name] = text
+            self._stages[name] = clean(text)
 
     def __rich__(self) -> Table:
         table = Table(box=None, show_header=False)
         with self._lock:
             for name, text in self._stages.items():
-                table.add_row(name, text)
+                table.add_row(Text(name), Text(text))
         table.add_row("", f"{time.monotonic() - self._started:.0f} s")
         return table
 
 
 def _synced(servers: "list[Server]", *, quiet: bool) -> list[dict[str, Any]]:
     board = Board([server.name for server in servers])
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        work = [pool.submit(_sync_one, server, board) for server in servers]
+    before = set(psutil.Process().children())
+    work = _started(servers, board)
+    try:
         if quiet or not progress_console.is_terminal:
             return [future.result() for future in work]
         with Live(board, console=progress_console, refresh_per_second=8, transient=True):
             return [future.result() for future in work]
+    except KeyboardInterrupt:
+        _drop_everything(before)
+        raise
+
+
+def _started(servers: "list[Server]", board: Board) -> "list[Future[dict[str, Any]]]":
+    """Not a ThreadPoolExecutor: Python waits for its threads, however the command ends."""
+    work = [(server, Future[dict[str, Any]]()) for server in servers]
+    waiting = iter(work)
+    lock = threading.Lock()
+
+    def take_turns() -> None:
+        while True:
+            with lock:
+                server, future = next(waiting, (None, None))
+            if server is None or future is None:
+                return
+            try:
+                future.set_result(_sync_one(server, board))
+            except BaseException as exc:  # the one who waits for it raises it
+                future.set_exception(exc)
+
+    for _ in range(min(AT_ONCE, len(work))):
+        threading.Thread(target=take_turns, daemon=True).start()
+    return [future for _, future in work]
+
+
+def _drop_everything(before: set[psutil.Process]) -> None:
+    """Ends the servers that were started since, with all they started themselves.
+
+    Nothing was written, and the next sync marks the runs as interrupted. The loop is stopped too, or it would see
+    servers fail, and count that against them. They die with its thread, so whom they started is looked up first.
+    """
+    from core.loop import background_loop
+
+    doomed = _family(before)
+    loop = background_loop()
+    loop.call_soon_threadsafe(loop.stop)
+    deadline = time.monotonic() + STOP_SECONDS
+    while loop.is_running() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    for process in doomed | _family(before):
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+
+
+def _family(before: set[psutil.Process]) -> set[psutil.Process]:
+    found = set(psutil.Process().children()) - before
+    for process in list(found):
+        with suppress(psutil.NoSuchProcess):
+            found |= set(process.children(recursive=True))
+    return found
 
 
 def _sync_one(server: "Server", board: Board) -> dict[str, Any]:
@@ -146,18 +205,18 @@ def _row(server: "Server", run: "SyncRun") -> dict[str, Any]:
     }
 
 
-def _print(rows: list[dict[str, Any]], problem: str, note: str) -> None:
+def _print(rows: list[dict[str, Any]], problem: str, hint: str) -> None:
+    """What failed goes to stderr. Servers wrote much of this: none of it may steer the terminal."""
     if problem:
-        click.echo(f"The configuration was not read: {problem}", err=True)
+        note(f"The configuration was not read: {clean(problem)}")
     if not rows:
-        click.echo("There is no server to sync. Add one to .toolscript.json or in the admin.")
+        say("There is no server to sync. Add one to .toolscript.json or in the admin.")
     for row in rows:
         if row["state"] != "done":
-            click.echo(f"{row['server']}: {row['state']}: {row['error'].removeprefix(row['server'] + ': ')}")
+            note(clean(f"{row['server']}: {row['state']}: {row['error'].removeprefix(row['server'] + ': ')}"))
             continue
         parts = [f"{row[name]} {name}" for name in COUNTS[1:] if row[name]] or ["nothing published"]
-        click.echo(f"{row['server']}: {', '.join(parts)}")
-        for refusal in row["refusals"]:
-            click.echo(f"    refused {refusal['type']} {refusal['name']!r}: {refusal['reason']}")
-    if note:
-        click.echo(note)
+        say(f"{row['server']}: {', '.join(parts)}")
+        say_refusals(row["refusals"])
+    if hint:
+        note(clean(hint))

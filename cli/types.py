@@ -2,6 +2,7 @@ from pathlib import Path
 
 import click
 
+from cli.errors import WRONG_USE, Failure
 from cli.output import note
 from cli.search import gateway_for
 from cli.settings import data_dir_option, gateway_option
@@ -34,5 +35,8 @@ def types(names: tuple[str, ...], compact: bool, file: Path | None, gateway: str
     if file is None:
         click.echo(module, nl=False)
         return
-    file.write_text(module, encoding="utf-8")
+    try:
+        file.write_text(module, encoding="utf-8")
+    except OSError as exc:
+        raise Failure(f"{file} cannot be written: {exc.strerror}.", code=WRONG_USE) from None
     note(f"{file}: {module.count('await callTool<')} tools")

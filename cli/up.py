@@ -15,10 +15,11 @@ def _set(name: str, value: object) -> None:
 
 def _manage(command: str) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    import django
+    from cli.service import load_django
+
+    load_django()
     from django.core.management import CommandError, call_command
 
-    django.setup()
     try:
         call_command(command)
     except CommandError as exc:

@@ -4,6 +4,7 @@ Only a unix socket in a folder of mode 0700 leads to it, so it trusts whoever ca
 Run as root, the server itself runs as the system user `toolscript`, because Postgres refuses root.
 """
 
+import fcntl
 import hashlib
 import os
 import pwd
@@ -11,6 +12,8 @@ import shutil
 import stat
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -89,20 +92,28 @@ class EmbeddedPostgres:
     def start(self) -> bool:
         """Returns whether this call started the server (False: it ran already)."""
         self._make_folders()
-        if not (self.pgdata / "PG_VERSION").exists():
-            self._initdb()
-        if self.is_running():
-            return False
-        self._write_config()
-        done = self._pg_ctl("start", "-w", "-t", "60", "-l", str(self.log), check=False)
-        if done.returncode != 0:
-            raise PostgresError(f"Postgres did not start.\n{self._log_tail()}")
-        self._create_database()
-        return True
+        with self._only_one_starts():
+            if not (self.pgdata / "PG_VERSION").exists():
+                self._initdb()
+            if self.is_running():
+                return False
+            self._write_config()
+            done = self._pg_ctl("start", "-w", "-t", "60", "-l", str(self.log), check=False)
+            if done.returncode != 0:
+                raise PostgresError(f"Postgres did not start.\n{self._log_tail()}")
+            self._create_database()
+            return True
 
     def stop(self, mode: str = "fast") -> None:
         if self.is_running():
             self._pg_ctl("stop", "-w", "-t", "60", "-m", mode)
+
+    @contextmanager
+    def _only_one_starts(self) -> Iterator[None]:
+        """Whoever comes at the same time waits, and then finds it running. The lock ends with its process."""
+        with (self.home / "start.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def _initdb(self) -> None:
         fresh = self.home / "data.new"  # a killed initdb leaves nothing that looks complete

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,6 +21,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.server.hangs:
             self.server.released.wait(30)
             return
+        time.sleep(self.server.thinks)
         status, kind, content = self.server.answers.get(address.path, (404, "text/html", "<h1>Not here</h1>"))
         data = content.encode() if isinstance(content, str) else json.dumps(content).encode()
         self.send_response(status)
@@ -47,6 +49,7 @@ class StandIn(ThreadingHTTPServer):
         self.asked: list[tuple[str, str, dict[str, str], bytes]] = []
         self.headers: list[dict[str, str]] = []
         self.hangs = False
+        self.thinks = 0.0
         self.released = threading.Event()
 
     @property

@@ -118,8 +118,8 @@ class TestTheCommand:
         assert result.exit_code == 1
         assert "mailer: 3 created, 1 refused" in result.stdout
         assert "refused tool 'bad': inputSchema.type: Field required" in result.stdout
-        assert "broken.json: This is no JSON" in result.stdout
-        assert "wrong.json: tools: a list is expected." in result.stdout
+        assert "broken.json: This is no JSON" in result.stderr
+        assert "wrong.json: tools: a list is expected." in result.stderr
         assert "3 files, 4 items: 3 created" in result.stdout
 
     def test_as_json_and_searchable_at_once(self, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ class TestTheCommand:
     def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
         result = run("import", str(tmp_path / "none.json"))
         assert result.exit_code == 1
-        assert "No such file" in result.stdout
+        assert "No such file" in result.stderr
 
 
 class TestTheApi:

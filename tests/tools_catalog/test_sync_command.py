@@ -37,7 +37,7 @@ def test_all_servers_of_the_file(config: Path) -> None:
     assert result.exit_code == 1
     assert "works: 1 created, 1 refused" in result.stdout
     assert "refused tool 'bad': inputSchema.type: Field required" in result.stdout
-    assert "away: failed: nobody answers at its address." in result.stdout
+    assert "away: failed: nobody answers at its address." in result.stderr
     assert {r.trigger for r in SyncRun.objects.all()} == {"command"}
 
 
