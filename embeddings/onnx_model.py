@@ -11,7 +11,7 @@ import numpy as np
 
 from core.errors import EmbeddingFailed
 from embeddings.devices import onnx_session
-from embeddings.types import EmbeddingOptions, Kind, Vectors, unit
+from embeddings.types import EmbeddingOptions, Kind, Vectors, in_one_piece, unit
 
 WEIGHTS = Path(__file__).parent / "weights"
 MAX_TOKENS = 256
@@ -63,6 +63,9 @@ class OnnxEmbedder:
         if not texts:
             return np.empty((0, self.dim), dtype=np.float32)
         return unit(np.stack([self._embed(prefix + text) for text in texts]))
+
+    def knows(self, word: str) -> bool:
+        return any(self._tokenizer.token_to_id(form) is not None for form in in_one_piece(word))
 
     def _embed(self, text: str) -> Vectors:
         encoded = self._tokenizer.encode(text)

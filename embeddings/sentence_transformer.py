@@ -10,7 +10,7 @@ import structlog
 from core.errors import EmbeddingFailed
 from embeddings.devices import torch_device
 from embeddings.onnx_model import BGE_PREFIX
-from embeddings.types import EmbeddingOptions, Kind, Vectors, unit
+from embeddings.types import EmbeddingOptions, Kind, Vectors, in_one_piece, unit
 
 log = structlog.get_logger("toolscript.embeddings")
 CPU_BATCH = 32
@@ -32,6 +32,7 @@ class SentenceTransformerEmbedder:
         self.name = f"st:{name}"
         self.fingerprint = hashlib.sha256(self.name.encode()).hexdigest()[:16]
         self.dim = int(self._model.get_embedding_dimension())
+        self._words: frozenset[str] = frozenset(self._model.tokenizer.get_vocab())
         self._batch = CPU_BATCH if self._model.device.type == "cpu" else GPU_BATCH
 
     def embed_batch(self, texts: list[str], *, kind: Kind) -> Vectors:
@@ -43,6 +44,9 @@ class SentenceTransformerEmbedder:
         except RuntimeError as exc:
             raise EmbeddingFailed(f"The model {self.name} failed: {exc}") from exc
         return unit(encoded.reshape(len(texts), self.dim))
+
+    def knows(self, word: str) -> bool:
+        return any(form in self._words for form in in_one_piece(word))
 
 
 def _load(model: Callable[..., Any], name: str, device: str) -> Any:

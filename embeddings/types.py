@@ -35,6 +35,15 @@ class Embedder(Protocol):
 
     def embed_batch(self, texts: list[str], *, kind: Kind) -> Vectors: ...
 
+    def knows(self, word: str) -> bool:
+        """Whether it reads the word in one piece, as it has learned it. True where that cannot be told."""
+        ...
+
+
+def in_one_piece(word: str) -> tuple[str, ...]:
+    """How the vocabularies of the common kinds of tokenizers write a whole word."""
+    return word, f"\u2581{word}", f"\u0120{word}"
+
 
 def unit(vectors: Vectors) -> Vectors:
     """Normalised rows. A row that is zero or not finite has no direction: that is a broken model, not a result."""

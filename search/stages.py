@@ -19,6 +19,7 @@ from search.types import SearchRequest, SearchRun
 from skills.selectors import skills_nearest
 from skills.types import SkillHit
 from tools_catalog.selectors import tool_schemas, tools_nearest
+from tools_catalog.services.spaces import embedder_for
 from tools_catalog.types import ToolHit, ToolHits, ToolSchemas
 
 log = structlog.get_logger("toolscript.search")
@@ -68,12 +69,13 @@ def match_skills(run: SearchRun) -> tuple[list[SkillHit], str | None]:
 def respelled(run: SearchRun, keywords: Keywords | None) -> SearchRun:
     """The run, with the vector of the query as it was probably meant, where that fits the skills clearly better.
 
-    A word that no tool has may be a typing error or a name: the model cannot read the one, and knows the other.
+    A word that no tool has may be a typing error or any other word: the model cannot read the one, and knows the other.
     """
-    text = keywords.respelled(run.request.query) if keywords else run.request.query
-    if text == run.request.query:
-        return run
     try:
+        knows = embedder_for(run.space).knows
+        text = keywords.respelled(run.request.query, knows) if keywords else run.request.query
+        if text == run.request.query:
+            return run
         with timed(run.timings_ms, "respelling"):
             vector = embed(run.space, text, time_for("embedding", run.deadline))
             better = _nearness(run, vector) >= _nearness(run, run.vector) + CLEARLY

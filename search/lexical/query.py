@@ -1,7 +1,7 @@
 """One keyword search: the words of the query, repaired; BM25; names that the query is, or almost is."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -56,11 +56,14 @@ class Keywords:
     names: dict[int, NameMatch] = field(default_factory=dict)
     repaired: dict[str, list[str]] = field(default_factory=dict)
 
-    def respelled(self, query: str) -> str:
-        """The query, with each unknown word as it was probably meant. A capital inside a sentence makes it a name."""
+    def respelled(self, query: str, knows: Callable[[str], bool]) -> str:
+        """The query, with each word that neither a tool has nor the model knows as it was probably meant.
+
+        A capital inside a sentence makes it a name.
+        """
 
         def spell(found: re.Match[str]) -> str:
-            if found.start() and found[0].istitle():
+            if (found.start() and found[0].istitle()) or knows(found[0].lower()):
                 return found[0]
             choices = self.repaired[found[0].lower()]
             return " ".join(choices) if _is_split(found[0].lower(), choices) else choices[0]

@@ -85,3 +85,12 @@ def test_it_says_who_it_is(embedder: Embedder) -> None:
 def test_odd_texts_are_embedded_too(embedder: Embedder) -> None:
     vectors = embedder.embed_batch(["", " ", "🗓️", "\x00", "x" * 20_000, "会议"], kind="query")
     assert np.all(np.isfinite(vectors))
+
+
+def test_it_says_which_words_it_has_learned(embedder: Embedder) -> None:
+    assert embedder.knows("xqzzvw") is embedder.remote  # of a remote one nobody can tell
+
+
+def test_the_shipped_one_tells_words_from_typing_errors(tmp_path: Path) -> None:
+    embedder = registry.load("toolscript-minilm", EmbeddingOptions(tmp_path))
+    assert [embedder.knows(word) for word in ("read", "looking", "raed", "shcedule")] == [True, True, False, False]

@@ -35,7 +35,9 @@ def test_the_vector_is_that_of_the_request_as_it_was_meant(query: str, expected:
 
 
 @pytest.mark.usefixtures("world")
-@pytest.mark.parametrize("query", ["read a file about Reid", "commit my changes for Marge", "read a file"])
+@pytest.mark.parametrize(
+    "query", ["read a file about Reid", "commit my changes for marge", "a reed in the wind", "read a file"]
+)
 def test_a_name_that_resembles_a_word_stays_a_name(query: str) -> None:
     """Or a word that every tool knows: there is nothing to spell otherwise."""
     before, after = run_of(query)
@@ -47,4 +49,5 @@ def test_words_written_as_one_are_parted() -> None:
     before, _ = run_of("readfile")
     keywords = find_keywords(before.request, before.deadline, {})
     assert keywords is not None
-    assert keywords.respelled("Please READFILE now") == "Please read file now"
+    assert keywords.respelled("Please READFILE now", lambda word: False) == "Please read file now"
+    assert keywords.respelled("Please READFILE now", lambda word: True) == "Please READFILE now"
