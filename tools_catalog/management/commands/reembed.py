@@ -67,6 +67,8 @@ class index_progress:  # noqa: N801 - used as a function
         self._bars.stop()
 
     def __call__(self, label: str, done: int, total: int) -> None:
+        if total == 0:
+            return  # nothing to wait for
         if label not in self._tasks:
             self._tasks[label] = self._bars.add_task(label, total=total)
         self._bars.update(self._tasks[label], completed=done, total=total)
