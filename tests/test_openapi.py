@@ -112,7 +112,7 @@ STATEFUL = "^/api/v1/(knowledge|import)|^/search_knowledge|^/tools"
 CURATED = "/v1/(skills|tools)"
 
 
-def schemathesis(url: str, folder: Path, *options: str, checks: str = "--checks=all", examples: int = 10) -> str:
+def schemathesis(url: str, folder: Path, *options: str, checks: str = "--checks=all", examples: int = 8) -> str:
     """Valid and invalid requests that it makes up from the description. What it says, if it found nothing."""
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{url}/api/schema", checks, *options]
     _, key = key_create(name="schemathesis", is_admin=True)
@@ -158,4 +158,4 @@ def test_schemathesis_finds_nothing_where_more_than_the_schema_counts(
     settings.PLANS = plans_from('{"public": {"searches_per_minute": 0}}')
     checks = "--checks=not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
     phases = "--phases=examples,fuzzing"
-    schemathesis(live_server.url, tmp_path, f"--include-path-regex={STATEFUL}", phases, checks=checks, examples=10)
+    schemathesis(live_server.url, tmp_path, f"--include-path-regex={STATEFUL}", phases, checks=checks, examples=6)
