@@ -133,8 +133,10 @@ def _by_both(run: SearchRun, alpha: float) -> tuple[list[GatewayHit], dict[str, 
     for tool, similarity in found:
         for skill_id in tool.skill_ids:
             side.nearest[skill_id] = max(side.nearest.get(skill_id, 0.0), similarity or 0.0)
+    needs = {need for _, need in side.serving.values()}
     for tool, similarity in found:
-        _note_filed(tool, _hit(tool, similarity, replace(side, serving={})).confidence, side)
+        if needs.intersection(tool.skill_ids):
+            _note_filed(tool, _hit(tool, similarity, replace(side, serving={})).confidence, side)
     hits = [_hit(tool, similarity, side) for tool, similarity in found]
     return hits, skill_names(run.space, run.request.tenant_id), None if keywords else "lexical"
 
