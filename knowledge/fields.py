@@ -100,14 +100,8 @@ def _value_problem(op: str, value: Any) -> str | None:
         fits = isinstance(value, list) and 1 <= len(value) <= MOST_VALUES and all(comparable(item) for item in value)
         return None if fits else f"a list of 1 to {MOST_VALUES} texts, numbers or booleans"
     if op in {"eq", "ne", "contains"}:
-        return (
-            None
-            if comparable(value)
-            else f"a text, a number up to {LARGEST_NUMBER:.0e} or a boolean (for null, use exists)"
-        )
-    return (
-        None if comparable(value) and not isinstance(value, bool) else f"a text or a number up to {LARGEST_NUMBER:.0e}"
-    )
+        return None if comparable(value) else f"a text, {A_NUMBER} or a boolean (for null, use exists)"
+    return None if comparable(value) and not isinstance(value, bool) else f"a text or {A_NUMBER}"
 
 
 def _is_name(value: Any) -> bool:

@@ -10,12 +10,12 @@ from typing import Any
 import yaml
 from markdown_it import MarkdownIt
 
+from knowledge.metadata import UNSTORABLE
 from knowledge.readers.headings import Heading, outlined
-from knowledge.readers.text import decode
+from knowledge.readers.text import CONTROLS, decode
 from knowledge.types import BUILT_IN, Document
 
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-UNWRITTEN = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
 LIST_KEYS = {"authors": ("authors", "author"), "topics": ("topics", "tags", "keywords")}
 
 
@@ -90,7 +90,7 @@ def _typed(value: Any) -> Any:
 
 def _text(written: str) -> str:
     """Escapes can write what no text may hold."""
-    return UNWRITTEN.sub("", written)
+    return UNSTORABLE.sub("", CONTROLS.sub("", written))
 
 
 def _words(meta: dict[str, Any], name: str) -> tuple[str, ...]:

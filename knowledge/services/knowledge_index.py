@@ -39,13 +39,13 @@ STALE = """
     WHERE i.id > %(after)s AND v.key IS DISTINCT FROM i.key
       AND (%(sources)s::bigint[] IS NULL OR i.source_id = ANY(%(sources)s::bigint[]))
 """
+DIFFERS = """(v.type, v.topics, v.tenant_id, v.source_id)
+    IS DISTINCT FROM ({type}, ({topics})::varchar[], s.tenant_id, i.source_id)"""
 PAYLOAD = """
     UPDATE knowledge_knowledgevector v
     SET type = {type}, topics = {topics}, tenant_id = s.tenant_id, source_id = i.source_id
     FROM {table} i JOIN knowledge_source s ON s.id = i.source_id
-    WHERE v.{column} = i.id AND i.source_id = ANY(%(sources)s::bigint[])
-      AND (v.type, v.topics, v.tenant_id, v.source_id)
-          IS DISTINCT FROM ({type}, ({topics})::varchar[], s.tenant_id, i.source_id)
+    WHERE v.{column} = i.id AND i.source_id = ANY(%(sources)s::bigint[]) AND {differs}
 """
 # A document is held before anything of it: whoever replaces or deletes it holds it too, so nobody waits in a circle.
 HELD_SOURCES = "SELECT id FROM knowledge_source WHERE id = ANY(%s::bigint[]) ORDER BY id FOR KEY SHARE"
@@ -53,9 +53,7 @@ HELD = "SELECT id FROM {table} WHERE id = ANY(%s::bigint[]) ORDER BY id FOR KEY 
 CHANGED = """
     SELECT DISTINCT i.source_id
     FROM knowledge_knowledgevector v JOIN {table} i ON i.id = v.{column} JOIN knowledge_source s ON s.id = i.source_id
-    WHERE (%(sources)s::bigint[] IS NULL OR i.source_id = ANY(%(sources)s::bigint[]))
-      AND (v.type, v.topics, v.tenant_id, v.source_id)
-          IS DISTINCT FROM ({type}, ({topics})::varchar[], s.tenant_id, i.source_id)
+    WHERE (%(sources)s::bigint[] IS NULL OR i.source_id = ANY(%(sources)s::bigint[])) AND {differs}
 """
 
 Row = tuple[int, int, str, list[str], int | None, str, str]
@@ -131,7 +129,8 @@ def _index_row(kind: Kind, space: EmbeddingSpace, row: Row, vector: Vectors) -> 
 
 
 def _sql(template: str, kind: Kind) -> str:
-    return template.format(column=kind.column, table=kind.table, type=kind.type, topics=kind.topics)
+    differs = DIFFERS.format(type=kind.type, topics=kind.topics)
+    return template.format(column=kind.column, table=kind.table, type=kind.type, topics=kind.topics, differs=differs)
 
 
 def _params(space: EmbeddingSpace, source_ids: Sequence[int] | None, after: int = 0) -> dict[str, Any]:
