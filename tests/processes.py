@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -34,6 +34,13 @@ def eventually(what: Callable[[], bool], seconds: float = 30) -> bool:
     return what()
 
 
+def cmdline(process: psutil.Process) -> list[str]:
+    """The words of its command; none if it has ended since it was listed, as a database's processes do at any time."""
+    with suppress(psutil.Error):
+        return list(process.cmdline())
+    return []
+
+
 @contextmanager
 def celery_worker(env: Mapping[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-m", "celery", "-A", "config", "worker", "-c", "1", "--without-gossip"]
@@ -50,6 +57,7 @@ def kill_family(process: subprocess.Popen[bytes]) -> None:
         parent = psutil.Process(process.pid)
         family = [parent, *parent.children(recursive=True)]
         for member in family:
-            member.kill()
+            with suppress(psutil.NoSuchProcess):
+                member.kill()
         psutil.wait_procs(family, timeout=5)
         process.wait(5)

@@ -16,7 +16,7 @@ import psutil
 from benchmarks.service import free_port
 from config.postgres import EmbeddedPostgres
 from tests.plugin import MARK
-from tests.processes import ROOT, environment, eventually
+from tests.processes import ROOT, cmdline, environment, eventually
 
 
 class Service:
@@ -71,8 +71,12 @@ class Service:
 
     def program(self, word: str) -> psutil.Process:
         assert self.process is not None
-        direct = [p for p in psutil.Process(self.process.pid).children() if p.status() != psutil.STATUS_ZOMBIE]
-        return next(p for p in direct if word in [Path(arg).name for arg in p.cmdline()])
+        direct = psutil.Process(self.process.pid).children()
+        return next(p for p in direct if word in [Path(arg).name for arg in cmdline(p)])
+
+    def servers(self, program: Path) -> list[psutil.Process]:
+        """The MCP servers of this program that it has started."""
+        return [p for p in self.children() if str(program) in cmdline(p)]
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         assert self.process is not None

@@ -16,7 +16,7 @@ import pytest
 
 from tests.cli.terminal import toolscript
 from tests.config.service import Service, running
-from tests.processes import eventually, manage
+from tests.processes import cmdline, eventually, manage
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +216,7 @@ def test_metrics_gather_all_web_processes(service: Service) -> None:
 
 def test_when_it_is_killed_its_programs_end_too_and_the_next_start_works(service: Service) -> None:
     password = service.password()
-    family = [p for p in service.children() if "postgres" not in p.name()]
+    family = [p for p in service.children() if not any("postgres" in word for word in cmdline(p)[:1])]
     service.stop(signal.SIGKILL)
     _, alive = psutil.wait_procs(family, timeout=60)
     assert alive == []

@@ -13,7 +13,7 @@ import psutil
 
 from benchmarks.service import free_port
 from core import loop
-from tests.processes import ROOT, eventually
+from tests.processes import ROOT, cmdline, eventually
 from tools_catalog.models import Server
 from tools_catalog.published import prompt_spec, resource_spec, tool_spec
 from tools_catalog.selectors import server_target
@@ -78,12 +78,6 @@ def children(server: Server) -> list[psutil.Process]:
     """The processes that were started for this server."""
     wanted = [server.command, *server.args]
     return [p for p in psutil.Process().children(recursive=True) if cmdline(p)[-len(wanted) :] == wanted]
-
-
-def cmdline(process: psutil.Process) -> list[str]:
-    with contextlib.suppress(psutil.Error):
-        return list(process.cmdline())
-    return []
 
 
 @dataclass

@@ -17,7 +17,7 @@ from core import loop
 from core.errors import ToolscriptError, UpstreamError
 from tenants.types import Caller
 from tests.node import npm_package
-from tests.processes import eventually
+from tests.processes import cmdline, eventually
 from tests.pypi import pypi_server
 from tests.tools_catalog.gateway_world import (
     add_server,
@@ -202,4 +202,4 @@ def test_a_server_that_ignores_everything_ends_with_the_process(tmp_path: Path) 
 
 def running(pid: int, word: str) -> list[psutil.Process]:
     found = psutil.Process(pid).children(recursive=True)
-    return [p for p in found if any(arg.endswith(word) for arg in p.cmdline()[1:2])]
+    return [p for p in found if any(arg.endswith(word) for arg in cmdline(p)[1:2])]
