@@ -30,7 +30,6 @@ CANDIDATES: LiteralString = """
         (SELECT tool_id FROM scored ORDER BY raw DESC, tool_id LIMIT %(limit)s)
         UNION
         SELECT unnest(%(ids)s::bigint[])
-        {more}
     )
     SELECT t.id, t.type, t.name, s.name, t.description, scored.raw, coalesce(v.skill_ids, '{{}}'), v.primary_skill_id,
            (SELECT count(*) FROM scored WHERE raw > %(floor)s)
@@ -42,11 +41,17 @@ CANDIDATES: LiteralString = """
     WHERE v.tool_id IS NULL OR v.is_active
 """
 BY_TYPE: LiteralString = "AND type = %(type)s"
-OF_SKILLS: LiteralString = """
-        UNION
-        (SELECT tool_id FROM scored JOIN mcp_unified_search_seen m USING (tool_id)
-         WHERE m.space_id = %(space)s AND m.skill_ids && %(skill_ids)s::varchar[]
-         ORDER BY raw DESC, tool_id LIMIT %(few)s)
+TYPICAL: LiteralString = """
+    SELECT asked.skill_id, best.tool_id, best.fit
+    FROM unnest(%(skill_ids)s::varchar[], %(words)s::vector[]) AS asked(skill_id, words)
+    CROSS JOIN LATERAL (
+        SELECT tool_id, -(vector <#> asked.words) AS fit
+        FROM mcp_unified_search_seen
+        WHERE space_id = %(space)s AND is_active AND (tenant_id IS NULL OR tenant_id = %(tenant)s)
+          AND skill_ids @> ARRAY[asked.skill_id] {filters}
+        ORDER BY fit DESC, tool_id
+        LIMIT %(few)s
+    ) best
 """
 FEW = 10
 
@@ -88,30 +93,46 @@ def candidates(
     tenant_id: int | None,
     item_type: str | None,
     tool_ids: list[int],
-    skill_ids: list[str],
     threshold: float,
     limit: int,
     timeout: float,
 ) -> tuple[list[tuple[ToolHit, float | None]], int]:
-    """The nearest tools, those named by id, and the nearest in these skills; each with its raw similarity.
+    """The nearest tools and those named by id, each with its raw similarity.
 
     And how many of all tools reach the threshold by similarity alone.
     """
-    sql = CANDIDATES.format(filters=BY_TYPE if item_type else "", more=OF_SKILLS if skill_ids else "")
+    sql = CANDIDATES.format(filters=BY_TYPE if item_type else "")
     params = {
         "query": query,
         "space": space.id,
         "tenant": tenant_id,
         "type": item_type,
         "ids": tool_ids,
-        "skill_ids": skill_ids,
         "floor": floor_for(threshold),
         "limit": limit,
-        "few": FEW,
     }
     rows = db.fetch(sql, params, timeout=timeout)
     found = [(_hit(row[:5], row[6], row[7]), row[5]) for row in rows]
     return found, rows[0][8] if rows else 0
+
+
+def typical_tools(
+    words: dict[str, Vectors], *, space: Space, tenant_id: int | None, item_type: str | None, timeout: float
+) -> dict[str, dict[int, float]]:
+    """For each of these skills, the few of its tools that are nearest to the vector of its words, best first."""
+    params = {
+        "skill_ids": list(words),
+        "words": list(words.values()),
+        "space": space.id,
+        "tenant": tenant_id,
+        "type": item_type,
+        "few": FEW,
+    }
+    found: dict[str, dict[int, float]] = {}
+    rows = db.fetch(TYPICAL.format(filters=BY_TYPE if item_type else ""), params, timeout=timeout)
+    for skill_id, tool_id, fit in rows:
+        found.setdefault(skill_id, {})[tool_id] = fit
+    return found
 
 
 def _hit(row: db.Row, skill_ids: list[str], primary_skill_id: str | None) -> ToolHit:

@@ -14,9 +14,9 @@ from search.lexical import query as lexical
 from search.lexical.query import Keywords
 from search.lexical.store import store
 from search.query_vectors import embed
-from search.selectors import candidates
+from search.selectors import candidates, typical_tools
 from search.types import SearchRequest, SearchRun
-from skills.selectors import skills_nearest
+from skills.selectors import skill_words, skills_nearest
 from skills.types import SkillHit
 from tools_catalog.selectors import tool_schemas, tools_nearest
 from tools_catalog.services.spaces import embedder_for
@@ -126,9 +126,34 @@ def find_keywords(
         return None
 
 
-def find_candidates(
-    run: SearchRun, tool_ids: list[int], skill_ids: list[str] | None = None
-) -> tuple[list[tuple[ToolHit, float | None]], int, str | None]:
+def find_typical(run: SearchRun, skill_ids: list[str]) -> dict[str, dict[int, float]]:
+    """For each of these skills, the tools that are most like its own words: 1 for the best, less for the others."""
+    request = run.request
+    described = skill_words(run.space, request.tenant_id)
+    wanted = [skill_id for skill_id in skill_ids if skill_id in described]
+    if not wanted:
+        return {}
+    try:
+        with timed(run.timings_ms, "typical"):
+            found = typical_tools(
+                {s: embed(run.space, described[s], time_for("embedding", run.deadline)) for s in wanted},
+                space=run.space,
+                tenant_id=request.tenant_id,
+                item_type=request.item_type,
+                timeout=time_for("tools", run.deadline),
+            )
+    except (EmbeddingFailed, QueryFailed) as exc:
+        log.warning("search.capabilities_failed", error=exc.message)
+        return {}
+    return {skill_id: _shares(fits) for skill_id, fits in found.items()}
+
+
+def _shares(fits: dict[int, float]) -> dict[int, float]:
+    best = max(fits.values())
+    return {tool_id: fit / best for tool_id, fit in fits.items() if fit > 0}
+
+
+def find_candidates(run: SearchRun, tool_ids: list[int]) -> tuple[list[tuple[ToolHit, float | None]], int, str | None]:
     """The nearest tools and these, with their similarities; how many pass by similarity alone; what failed."""
     request = run.request
     try:
@@ -139,7 +164,6 @@ def find_candidates(
                 tenant_id=request.tenant_id,
                 item_type=request.item_type,
                 tool_ids=tool_ids,
-                skill_ids=skill_ids or [],
                 threshold=request.tool_threshold,
                 limit=POOL,
                 timeout=time_for("tools", run.deadline),

@@ -152,6 +152,11 @@ def skill_names(space: Space, tenant_id: int | None = None) -> dict[str, str]:
     return {skill[0]: skill[1] for skill in skill_matrix(space, tenant_id).skills}
 
 
+def skill_words(space: Space, tenant_id: int | None = None) -> dict[str, str]:
+    """What each skill says of itself."""
+    return {skill[0]: f"{skill[1]}: {skill[2]}" for skill in skill_matrix(space, tenant_id).skills}
+
+
 def skill_ids_resolved(skill_ids: list[str]) -> list[str]:
     """The same ids, with those of renamed and merged skills replaced by what they are now."""
     now: dict[str, str] = dict(db.fetch(ALIASES, {"ids": skill_ids}, timeout=_timeout())) if skill_ids else {}

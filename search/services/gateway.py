@@ -13,7 +13,7 @@ from search.query_vectors import embed
 from search.ranking import Evidence, best_skill, capped, gateway_parts, name_strength, score_of
 from search.reasons import reason
 from search.selectors import tools_by_id
-from search.stages import find_candidates, find_keywords, match_skills, respelled, time_for, timed
+from search.stages import find_candidates, find_keywords, find_typical, match_skills, respelled, time_for, timed
 from search.types import Part, SearchRequest, SearchRun
 from skills.selectors import capabilities, skill_names
 from skills.types import SkillHit
@@ -105,8 +105,8 @@ class _Side:
     """Matched skills and their scores."""
     serving: dict[str, tuple[float, str]] = field(default_factory=dict)
     """Skills whose tools serve a matched one: how well, and which."""
-    nearest: dict[str, float] = field(default_factory=dict)
-    """The best similarity in each skill."""
+    typical: dict[str, dict[int, float]] = field(default_factory=dict)
+    """How much each of the best tools of a serving skill is what the skill says."""
     filed: dict[str, float] = field(default_factory=dict)
     """The best confidence among the tools that are filed under each matched skill."""
 
@@ -126,17 +126,17 @@ def _by_both(run: SearchRun, alpha: float) -> tuple[list[GatewayHit], dict[str, 
     run = respelled(run, keywords)
     skills, _ = match_skills(run)
     matched = {skill.id: skill.score for skill in skills}
-    side = _Side(keywords, alpha if keywords else 1.0, matched, _serving(skills, run.request.tenant_id))
-    found, _, problem = find_candidates(run, keywords.best if keywords else [], list(side.serving))
+    serving = _serving(skills, run.request.tenant_id)
+    typical = find_typical(run, list(serving))
+    side = _Side(keywords, alpha if keywords else 1.0, matched, serving, typical)
+    able = {tool_id for shares in typical.values() for tool_id in shares}
+    found, _, problem = find_candidates(run, [*(keywords.best if keywords else []), *able])
     if problem is not None:
         raise NotReady("The search is not ready: the database did not answer in time. Try again shortly.")
-    for tool, similarity in found:
-        for skill_id in tool.skill_ids:
-            side.nearest[skill_id] = max(side.nearest.get(skill_id, 0.0), similarity or 0.0)
     needs = {need for _, need in side.serving.values()}
     for tool, similarity in found:
         if needs.intersection(tool.skill_ids):
-            _note_filed(tool, _hit(tool, similarity, replace(side, serving={})).confidence, side)
+            _note_filed(tool, _hit(tool, similarity, replace(side, typical={})).confidence, side)
     hits = [_hit(tool, similarity, side) for tool, similarity in found]
     return hits, skill_names(run.space, run.request.tenant_id), None if keywords else "lexical"
 
@@ -152,7 +152,7 @@ def _serving(skills: list[SkillHit], tenant_id: int | None) -> dict[str, tuple[f
 
 def _hit(tool: ToolHit, similarity: float | None, side: _Side) -> GatewayHit:
     skill, skill_id = best_skill(tool.skill_ids, side.matched)
-    capability, need, provider = _capability(tool, similarity or 0.0, side)
+    capability, need, provider = _capability(tool, side)
     keywords = side.keywords
     evidence = Evidence(
         semantic=max(0.0, similarity or 0.0),
@@ -177,17 +177,17 @@ def _note_filed(tool: ToolHit, confidence: float, side: _Side) -> None:
             side.filed[skill_id] = max(side.filed.get(skill_id, 0.0), confidence)
 
 
-def _capability(tool: ToolHit, similarity: float, side: _Side) -> tuple[float, str | None, str | None]:
+def _capability(tool: ToolHit, side: _Side) -> tuple[float, str | None, str | None]:
     """How well the tool serves a need of the query through one of its skills; not for a need it is filed under.
 
-    Of the tools of the serving skill, the one nearest to the query counts in full: a shell, more than a list of
-    processes.
+    Of the tools of the serving skill, the one that is most like the skill's own words counts in full: a shell, more
+    than a list of processes. How near it is to the query counts already.
     """
     able = [
-        (weight * similarity / side.nearest[skill], need, skill)
+        (weight * side.typical[skill][tool.id], need, skill)
         for skill in tool.skill_ids
-        if skill in side.serving and side.nearest[skill] > 0
+        if tool.id in side.typical.get(skill, ())
         for weight, need in [side.serving[skill]]
         if need not in tool.skill_ids
     ]
-    return max((max(0.0, value), need, skill) for value, need, skill in able) if able else (0.0, None, None)
+    return max(able) if able else (0.0, None, None)

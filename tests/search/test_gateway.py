@@ -157,6 +157,19 @@ class TestCapabilities:
         assert raised > plain + 0.1
         assert "Capability" not in other
 
+    def test_of_a_serving_skill_what_is_most_like_the_skill_counts_and_not_what_is_like_the_query(
+        self, api: Api
+    ) -> None:
+        self.make()
+        lists = "List the branches and commits of git processes: which repository each process has open."
+        make_tools(Entry("list_processes", lists, ("shell_execution",), server="gamma"))
+        index_refresh()
+        hits = {
+            h["toolName"]: h for h in ask(api, "list the branches of a repository", limit=50, threshold=0)["results"]
+        }
+        assert "Capability" in hits["run_command"]["reason"]
+        assert "Capability" not in hits["list_processes"]["reason"]
+
     def test_a_skill_that_is_off_serves_nobody(self, api: Api) -> None:
         self.make()
         skill_set_active(Skill.objects.get(pk="shell_execution"), active=False)
