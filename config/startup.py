@@ -123,7 +123,11 @@ def programs() -> list[Program]:
         Program("web", web_command(bin_dir), logs / "web.log"),
         Program("worker", [*celery, "worker", "-c", str(settings.TASK_WORKERS), *quiet], logs / "worker.log", 5.0),
         Program("beat", [*celery, "beat", *beat_pid], logs / "beat.log"),
-        Program("listener", [sys.executable, str(settings.BASE_DIR / "manage.py"), "listen"], logs / "listener.log"),
+        Program(
+            "listener",
+            [sys.executable, str(settings.BASE_DIR / "manage.py"), "listen", "--skip-checks"],
+            logs / "listener.log",
+        ),
     ]
 
 
@@ -154,6 +158,7 @@ def environment() -> dict[str, str]:
         "PROMETHEUS_MULTIPROC_DIR": str(metrics),
         "PYTHONPATH": str(settings.BASE_DIR),
         "PYTHONUNBUFFERED": "1",
+        "CELERY_SKIP_CHECKS": "1",  # whoever starts these programs has made them
         # Celery then ends at once instead of waiting for its tasks: whatever they leave is taken up again.
         # At times its pool waits for itself and never ends, so its patience is short.
         "REMAP_SIGTERM": "SIGQUIT",
