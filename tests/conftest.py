@@ -10,6 +10,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from core import db
 from tenants.services.keys import key_create
+from tests.config.service import Service, running
 from tests.world import make_world
 from tools_catalog.models import Tool
 
@@ -53,6 +54,14 @@ def quick_flush() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", empty)
         yield
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The whole of it, as `make up` starts it. Whoever asks for it runs in one worker: tests/plugin.py."""
+    with running(tmp_path_factory.mktemp("service") / "data") as service:
+        yield service
+        service.stop()
 
 
 @dataclass(frozen=True)

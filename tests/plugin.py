@@ -6,6 +6,7 @@ import shutil
 import signal
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,6 @@ LONG = (
     "test_broker",
     "test_up_servers",
     "test_openapi",
-    "test_many_calls",
     "test_pages",
     "test_processes",
     "test_whole_path",
@@ -23,6 +23,10 @@ LONG = (
 """Files that take long, longest first: no worker should be left alone with one at the end."""
 BETWEEN = 3
 INHERITED = ("DATABASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "PORT", "REDIS_URL")
+
+
+TOGETHER = {"tests/mcp_endpoint/test_processes.py": "tests/test_pages.py"}
+"""Files that another one's worker runs too, because they use the same service: starting it is most of their work."""
 
 
 def _set_up() -> None:
@@ -64,6 +68,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         ordered += [tests, *short[:BETWEEN]]
         del short[:BETWEEN]
     items[:] = [item for tests in [*ordered, *short] for item in tests]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """File by file, as `--dist loadfile`."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Files(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            return TOGETHER.get(file, file)
+
+    return Files(config, log)
 
 
 # The workers of a parallel run inherit the environment of the process that started the server.

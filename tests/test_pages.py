@@ -6,16 +6,9 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser import needs_chromium, page_in_chromium
-from tests.config.service import Service, running
+from tests.config.service import Service
 
 pytestmark = needs_chromium
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with running(tmp_path_factory.mktemp("pages") / "data") as service:
-        yield service
-        service.stop()
 
 
 @pytest.fixture(scope="module")

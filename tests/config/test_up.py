@@ -148,8 +148,10 @@ def test_a_killed_program_is_noticed_said_and_started_again(service: Service, wo
 def test_a_killed_web_worker_is_replaced(service: Service) -> None:
     web = service.program("granian")
     assert eventually(lambda: len(web.children()) >= 2, 30)
-    web.children()[0].kill()
-    assert eventually(lambda: len(web.children()) >= 2 and answers(service), 30)
+    victim = web.children()[0]
+    victim.kill()  # it ends a moment later, and until then it takes requests
+    assert eventually(lambda: victim not in web.children() and len(web.children()) >= 2, 30)
+    assert eventually(lambda: answers(service), 30)
 
 
 def answers(service: Service) -> bool:

@@ -2,25 +2,17 @@
 
 import os
 import sys
-from collections.abc import Iterator
 
 import anyio
 import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
 
-from tests.config.service import Service, running
+from tests.config.service import Service
 from tests.mcp_endpoint.agent import MODES, Mode, agent
 from tests.processes import ROOT
 
 SEARCH = {"query": "schedule a meeting with John", "limit": 1}
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with running(tmp_path_factory.mktemp("mcp") / "data") as service:
-        yield service
-        service.stop()
 
 
 def url(service: Service) -> str:

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
-pytest.importorskip("onnx")
-pytest.importorskip("safetensors")
-
 from tests.training.tiny import HIDDEN, write_world
-from training import anchors
-from training.cli import main
-from training.encoder import load_weights, read_base
-from training.evaluate import onnx_embed, open_session
-from training.pipeline import SHIPPED, Paths, open_bench
-from training.sets import HELD_OUT
 
+if TYPE_CHECKING:  # not at run time: every worker reads this file, and torch takes seconds to import
+    from training.pipeline import Paths
+
+NEEDED = ("torch", "onnx", "safetensors")
+pytestmark = pytest.mark.skipif(not all(map(find_spec, NEEDED)), reason=f"needs {', '.join(NEEDED)}")
 QUICK = [
     "epochs=1",
     "batch=32",
@@ -42,6 +39,10 @@ QUICK += [
 
 @pytest.fixture(scope="module")
 def paths(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Paths]:
+    from training import anchors
+    from training.cli import main
+    from training.pipeline import Paths
+
     monkeypatch = pytest.MonkeyPatch()
     # Parsing all of torch for its docstrings takes longer than the rest of this file.
     monkeypatch.setattr(anchors, "PACKAGES", ("email",))
@@ -79,6 +80,9 @@ def _arguments(command: str, paths: Paths) -> list[str]:
 
 
 def test_the_command_leaves_an_artefact_figures_and_a_card(paths: Paths) -> None:
+    from training.pipeline import SHIPPED
+    from training.sets import HELD_OUT
+
     shipped = paths.onnx(SHIPPED)
     assert sorted(path.name for path in shipped.iterdir()) == [
         "model.onnx",
@@ -91,6 +95,9 @@ def test_the_command_leaves_an_artefact_figures_and_a_card(paths: Paths) -> None
 
 
 def test_training_moves_the_weights_and_mixing_keeps_part_of_the_base(paths: Paths) -> None:
+    from training.encoder import load_weights, read_base
+    from training.pipeline import SHIPPED
+
     base, _ = read_base(paths.base)
     trained = load_weights(paths.weights(SHIPPED))
     name = "encoder.layer.0.attention.self.query.weight"
@@ -98,6 +105,10 @@ def test_training_moves_the_weights_and_mixing_keeps_part_of_the_base(paths: Pat
 
 
 def test_the_float_graph_gives_the_vectors_of_torch(paths: Paths) -> None:
+    from training.encoder import load_weights
+    from training.evaluate import open_session
+    from training.pipeline import SHIPPED, open_bench
+
     bench = open_bench(paths, "cpu")
     ids, mask = bench.tokens.batch(["create my invoice", "list the photo of a server please"], "cpu")
     expected = bench.encoder(load_weights(paths.weights(SHIPPED)))(ids, mask).numpy()
@@ -109,6 +120,10 @@ def test_the_float_graph_gives_the_vectors_of_torch(paths: Paths) -> None:
 
 
 def test_the_int8_graph_gives_the_vectors_that_training_imitated(paths: Paths) -> None:
+    from training.encoder import load_weights
+    from training.evaluate import onnx_embed
+    from training.pipeline import SHIPPED, open_bench
+
     settled = load_weights(paths.weights(SHIPPED, settled=True))
     texts = ["create my invoice", "list the photo of a server please"]
     imitated = open_bench(paths, "cpu").embed_with(settled, fake_quant=True)(texts)
@@ -117,12 +132,20 @@ def test_the_int8_graph_gives_the_vectors_that_training_imitated(paths: Paths) -
 
 
 def test_int8_stays_close_to_float(paths: Paths) -> None:
+    from training.encoder import load_weights
+    from training.evaluate import onnx_embed
+    from training.pipeline import SHIPPED, open_bench
+
     texts = ["create my invoice", "please delete a song", "search the sensor"]
     exact = open_bench(paths, "cpu").embed_with(load_weights(paths.weights(SHIPPED)))(texts)
     assert np.sum(onnx_embed(paths.onnx(SHIPPED))(texts) * exact, axis=1).min() > 0.98
 
 
 def test_the_same_seed_gives_the_same_weights(paths: Paths, tmp_path: Path) -> None:
+    from training.cli import main
+    from training.encoder import load_weights
+    from training.pipeline import SHIPPED, Paths
+
     again = Paths(paths.data, paths.bench, paths.catalog, paths.base, paths.first, tmp_path)
     assert main(_arguments("build-pairs", again)) == 0
     assert main([*_arguments("train", again), "--no-twins"]) == 0
@@ -131,6 +154,8 @@ def test_the_same_seed_gives_the_same_weights(paths: Paths, tmp_path: Path) -> N
 
 
 def test_sweep_reports_the_validation_sets_only(paths: Paths, tmp_path: Path) -> None:
+    from training.cli import main
+
     grid = tmp_path / "grid.json"
     grid.write_text(
         json.dumps(
@@ -155,6 +180,8 @@ def test_sweep_reports_the_validation_sets_only(paths: Paths, tmp_path: Path) ->
 
 
 def test_a_wrong_setting_or_folder_is_refused_before_any_work(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:
+    from training.cli import main
+
     assert main([*_arguments("train", paths), "--set", "epoch=3"]) == 2
     assert "no such setting: epoch" in capsys.readouterr().err
     assert main(["train", "--base", str(paths.out / "nowhere"), "--data", str(paths.data)]) == 2
