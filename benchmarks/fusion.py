@@ -5,6 +5,7 @@
 Each folder is a set as `toolscript eval` reads it. The model and the keyword index run in this process, without skills.
 Every setting is scored on the first half of the queries. The one that loses least to similarity alone on any set,
 and gains most in all, is then scored on the second half, beside the setting that ships and similarity alone.
+At the end every set is left out once: the setting comes from the others, and is scored on a set that it never saw.
 """
 
 import argparse
@@ -125,21 +126,40 @@ def main() -> None:
         report(sets, everything=options.all)
 
 
+def settings() -> list[Setting]:
+    return list(itertools.starmap(Setting, itertools.product(HALVES, STEEPNESS, WEIGHTS, COVERAGES)))
+
+
+def chosen(sets: dict[str, list[Case]], *, everything: bool = False) -> Setting:
+    """The setting that loses least to similarity alone on any of these sets, and gains most in all."""
+    alone = {name: mean(found, None) for name, found in sets.items()}
+    gains: dict[Setting, list[float]] = {}
+    for setting in settings():
+        gains[setting] = [mean(found, setting) - alone[name] for name, found in sets.items()]
+        if everything:
+            print(setting, [round(gain, 4) for gain in gains[setting]], flush=True)
+    return max(gains, key=lambda setting: (min(0.0, *gains[setting]), sum(gains[setting])))
+
+
 def report(sets: dict[str, list[Case]], *, everything: bool) -> None:
     tuning = {name: [case for case in found if case.tuning] for name, found in sets.items()}
     held_out = {name: [case for case in found if not case.tuning] for name, found in sets.items()}
-    alone = {name: mean(found, None) for name, found in tuning.items()}
-    gains: dict[Setting, list[float]] = {}
-    for setting in itertools.starmap(Setting, itertools.product(HALVES, STEEPNESS, WEIGHTS, COVERAGES)):
-        gains[setting] = [mean(found, setting) - alone[name] for name, found in tuning.items()]
-        if everything:
-            print(setting, [round(gain, 4) for gain in gains[setting]], flush=True)
-    chosen = max(gains, key=lambda setting: (min(0.0, *gains[setting]), sum(gains[setting])))
-    tried: dict[str, Setting | None] = {"similarity alone": None, "shipped": shipped(), "chosen": chosen}
+    best = chosen(tuning, everything=everything)
+    tried: dict[str, Setting | None] = {"similarity alone": None, "shipped": shipped(), "chosen": best}
     for label, one in tried.items():
         print(label, one or "")
         for name, found in held_out.items():
             print(f"  {name}: {mean(found, one):.4f} of {len(found)} queries")
+    if len(sets) > 1:
+        report_left_out(sets)
+
+
+def report_left_out(sets: dict[str, list[Case]]) -> None:
+    print("chosen on the other sets")
+    for name, found in sets.items():
+        others = chosen({other: cases for other, cases in sets.items() if other != name})
+        figures = [f"{mean(found, one):.4f}" for one in (others, shipped(), None)]
+        print(f"  {name}: {figures[0]} ({others}); shipped {figures[1]}, similarity alone {figures[2]}", flush=True)
 
 
 if __name__ == "__main__":
