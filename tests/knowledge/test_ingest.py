@@ -29,6 +29,8 @@ from tools_catalog.services.reindex import index_refresh
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PAGES = ["The tide rises. " + "Water and wind. " * 60, "The tide falls. " + "Wind and water. " * 60]
+MERGES = "a0: &a0 {x: 1}\n" + "\n".join(f"a{n}: &a{n} {{<<: [{f'*a{n - 1}, ' * 10}]}}" for n in range(1, 9))
+"""A mapping of a hundred million entries, in nine lines."""
 TABLES = ("source", "chunk", "extraction", "knowledgevector")
 
 
@@ -224,8 +226,12 @@ class TestTheCommand:
             ('title: "a\\0b"\nnote: "x\\uD800y"', {"note": "xy"}),
             ("digits: " + "9" * 5000, {}),
             ("deep: " + "[" * 3000, {}),
+            ("id: 1" + "0" * 400, {"id": "1" + "0" * 400}),
+            ("id: 0x" + "f" * 9000 + "\nyear: 2024", {"year": 2024}),
+            ("sure: !!bool maybe", {}),
+            (MERGES, {}),
         ],
-        ids=["month", "escapes", "digits", "brackets"],
+        ids=["month", "escapes", "digits", "brackets", "long", "hex", "bool", "merges"],
     )
     def test_odd_front_matter_stops_nobody(self, tmp_path: Path, front: str, kept: dict[str, Any]) -> None:
         (tmp_path / "01.md").write_text(f"---\n{front}\n---\nThe text below it.")
