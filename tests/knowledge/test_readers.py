@@ -93,6 +93,17 @@ class TestHtml:
         page = b"<div>" * 3000 + b"deep" + b"</div>" * 3000
         assert read(page, "html").passages[0].text == "deep"
 
+    def test_end_tags_may_be_left_out(self) -> None:
+        page = b"""<!doctype html><html><head><title>Prices</title><body><p>One<p>Two
+        <table><tr><th><th>Price<tr><td>Apple<td>3</table><pre>| a | b |</pre>"""
+        document = read(page, "html")
+        assert document.title == "Prices"
+        assert document.passages[0].text == "One\n\nTwo\n\n| Price\nApple | 3\n\n| a | b |"
+
+    def test_a_heading_that_is_not_closed_is_not_the_rest_of_the_page(self) -> None:
+        page = b"<h1>A</h1><p>One.</p><h2>Part <b>two</b><!-- x --><p>Two.</p><h2><div>C</div></h2>Three."
+        assert places(read(page, "html")) == [("", "", "One."), ("Part two", "", "Two."), ("C", "", "Three.")]
+
     def test_the_encoding_it_names(self) -> None:
         page = '<meta charset="iso-8859-2"><p>Žluťoučký</p>'.encode("iso-8859-2")
         assert read(page, "html").passages[0].text == "Žluťoučký"
