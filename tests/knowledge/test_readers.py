@@ -3,12 +3,14 @@
 import contextlib
 import io
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 
 from benchmarks.pdf import Entry, write_pdf
 from knowledge.chunking import count_tokens, pieces_of
 from knowledge.readers import Unreadable, read
+from knowledge.readers.pdf import page_text
 from knowledge.types import Document, Passage
 
 MARKDOWN = """---
@@ -66,6 +68,17 @@ class TestMarkdown:
         document = read(b"# Handbook\n\nHello.\n\n## First\n\nOne.\n\n### Part\n\nTwo.", "markdown")
         assert document.title == "Handbook"
         assert places(document) == [("", "", "Hello."), ("First", "", "One."), ("First", "Part", "Two.")]
+
+    def test_headings_with_nothing_under_them_are_text(self) -> None:
+        document = read(
+            b"# Rules\n\n## No work on Friday\n\n## Boats\n\n### Two lines\n\n## \n\n## Tides\n\nWait.", "markdown"
+        )
+        assert places(document) == [
+            ("No work on Friday", "", "No work on Friday"),
+            ("Boats", "Two lines", "Two lines"),
+            ("Tides", "", "Wait."),
+        ]
+        assert places(read(b"# Only a title", "markdown")) == [("", "", "Only a title")]
 
     @pytest.mark.parametrize("head", ["---\n: : [\n---\n", "---\njust text\n---\n", "---\nnever closed\n"])
     def test_front_matter_that_is_none_stays_text(self, head: str) -> None:
@@ -146,6 +159,10 @@ class TestPdf:
             ("Tides", "Boats", [3]),
         ]
         assert "alternate all day" in document.passages[1].text
+
+    def test_lines_become_paragraphs_again(self) -> None:
+        page = SimpleNamespace(extract_text=lambda: "One line \n and more.\n  \nThe next.")
+        assert page_text(page) == "One line and more.\n\nThe next."
 
     def test_a_chunk_knows_the_page_it_begins_on(self) -> None:
         pages = [f"Page {n} " + "water and wind " * 60 for n in range(1, 4)]
