@@ -23,7 +23,7 @@ from tenants.models import Tenant
 from tools_catalog.models import EmbeddingSpace
 
 log = structlog.get_logger("toolscript.knowledge")
-READ_VERSION = "1"
+READ_VERSION = "2"
 """Of how documents are read and cut. Another one means that all of them are read again."""
 LONGEST_PATH = 1000
 LONGEST_PATH_BYTES = 2000

@@ -212,6 +212,15 @@ class TestChunks:
             assert first.content.split(". ")[-1].rstrip(".") in second.content
         assert all(f"Sentence number {n} speaks" in " ".join(p.content for p in pieces) for n in range(200))
 
+    @pytest.mark.parametrize("run", ["f", "é", "a/", "\U0001f600"])
+    def test_a_run_without_blanks_is_many_although_the_model_sees_one_word(self, run: str) -> None:
+        text = f"A dump: {run * 5000} and its end."
+        pieces = pieces_of(Document((Passage(text, pages=((0, 1), (4000, 2))),)), "text", tokens=64, overlap=0)
+        assert max(len(piece.content) for piece in pieces) < 600
+        assert "".join(piece.content for piece in pieces).replace(" ", "") == text.replace(" ", "")
+        assert pieces[0].position.page == 1
+        assert pieces[-1].position.page == 2
+
     def test_they_stop_at_headings(self) -> None:
         document = Document((Passage("One.", "A"), Passage("Two.", "B", "C")))
         pieces = pieces_of(document, "text", tokens=64, overlap=16)
