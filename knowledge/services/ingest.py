@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
 
 import structlog
@@ -164,8 +164,8 @@ def _write(
         "root": spec.root,
         "title": title,
         "type": spec.type or found or "document",
-        "authors": [_cut(author, 255) for author in spec.authors or document.authors][:100],
-        "topics": list(dict.fromkeys(_cut(topic, 100) for topic in (*document.topics, *spec.topics)))[:100],
+        "authors": _names(spec.authors or document.authors, 255),
+        "topics": _names((*document.topics, *spec.topics), 100),
         "metadata": {**metadata_kept(document.metadata), **spec.metadata},
         "status": Source.Status.READY,
         "error": "",
@@ -235,6 +235,11 @@ def _heading(*parts: str) -> str:
 def _title(spec: SourceSpec, document: Document | None) -> str:
     found = spec.title or (document.title if document else "") or PurePath(spec.path).stem or spec.path
     return _cut(found, 500) or "untitled"
+
+
+def _names(given: Iterable[str], most: int) -> list[str]:
+    """Each once, none of them blank."""
+    return [name for name in dict.fromkeys(_cut(text, most) for text in given) if name][:100]
 
 
 def _cut(text: str, most: int) -> str:

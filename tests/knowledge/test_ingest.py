@@ -230,15 +230,18 @@ class TestTheCommand:
             ("id: 0x" + "f" * 9000 + "\nyear: 2024", {"year": 2024}),
             ("sure: !!bool maybe", {}),
             (MERGES, {}),
+            ("tags: ['', ' ', sea]\nauthors: ['', Ines]", {}),
         ],
-        ids=["month", "escapes", "digits", "brackets", "long", "hex", "bool", "merges"],
+        ids=["month", "escapes", "digits", "brackets", "long", "hex", "bool", "merges", "blanks"],
     )
     def test_odd_front_matter_stops_nobody(self, tmp_path: Path, front: str, kept: dict[str, Any]) -> None:
         (tmp_path / "01.md").write_text(f"---\n{front}\n---\nThe text below it.")
         (tmp_path / "02.md").write_text("Good notes.")
         report = run(str(tmp_path))
         assert (report["created"], report["failed"]) == (2, [])
-        assert Source.objects.get(path__endswith="01.md").metadata == kept
+        source = Source.objects.get(path__endswith="01.md")
+        assert source.metadata == kept
+        assert "" not in source.topics + source.authors
 
     def test_a_path_that_is_too_long_is_reported(self, tmp_path: Path) -> None:
         deep = tmp_path.joinpath(*("d" * 200 for _ in range(5)))
