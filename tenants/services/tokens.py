@@ -3,6 +3,7 @@
 import threading
 import time
 import urllib.request
+from http.client import HTTPException
 from typing import Any
 
 import jwt
@@ -58,7 +59,7 @@ class KeySet:
                 keys = jwt.PyJWKSet.from_dict(orjson.loads(answer.read(LARGEST_KEY_SET))).keys
             self._keys = {key.key_id or "": key.key for key in keys if key.key_type == "RSA"}
             self._fetched = time.monotonic()
-        except (OSError, ValueError, jwt.PyJWTError, AttributeError) as exc:
+        except (OSError, HTTPException, ValueError, jwt.PyJWTError, AttributeError) as exc:
             log.warning("access.jwks_failed", error=f"{type(exc).__name__}: {exc}"[:300])
 
 
