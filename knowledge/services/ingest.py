@@ -51,6 +51,8 @@ def source_ingest(spec: SourceSpec, *, tenant: Tenant | None = None) -> IngestRe
 
 def source_mark_failed(spec: SourceSpec, error: str, *, tenant: Tenant | None = None) -> IngestReport:
     """Keeps the reason where people see it. What an earlier version of the document said stays searchable."""
+    if _path_problem(spec.path):  # no row can have it
+        return IngestReport("failed", error=error)
     digest = content_hash(spec)
     values = {"status": Source.Status.FAILED, "error": error[:2000]}
     source, created = Source.objects.get_or_create(
@@ -134,10 +136,8 @@ def content_hash(spec: SourceSpec) -> str:
 
 def _check(spec: SourceSpec) -> None:
     problems: dict[str, list[str]] = {}
-    if not 1 <= len(spec.path) <= LONGEST_PATH or not storable(spec.path):
-        problems["path"] = [f"1 to {LONGEST_PATH} characters without NUL are expected."]
-    elif len(spec.path.encode()) > LONGEST_PATH_BYTES:
-        problems["path"] = [f"At most {LONGEST_PATH_BYTES} bytes are expected."]
+    if problem := _path_problem(spec.path):
+        problems["path"] = [problem]
     if spec.type and (len(spec.type) > 32 or not re.fullmatch(WORD, spec.type)):
         problems["type"] = ["At most 32 lower-case letters, digits and underscores, a letter first, are expected."]
     if len(spec.metadata) > MOST_NAMES:
@@ -150,6 +150,14 @@ def _check(spec: SourceSpec) -> None:
     if problems:
         field, sentences = next(iter(problems.items()))
         raise ValidationFailed(f"{field}: {sentences[0]}", {"fields": problems})
+
+
+def _path_problem(path: str) -> str | None:
+    if not 1 <= len(path) <= LONGEST_PATH or not storable(path):
+        return f"1 to {LONGEST_PATH} characters without NUL are expected."
+    if len(path.encode()) > LONGEST_PATH_BYTES:
+        return f"At most {LONGEST_PATH_BYTES} bytes are expected."
+    return None
 
 
 @transaction.atomic

@@ -246,11 +246,14 @@ class TestTheCommand:
     def test_a_path_that_is_too_long_is_reported(self, tmp_path: Path) -> None:
         deep = tmp_path.joinpath(*("d" * 200 for _ in range(5)))
         deep.mkdir(parents=True)
+        (deep / "broken.md").symlink_to(deep / "nowhere.md")
         (deep / "long.md").write_text("Notes.")
         (tmp_path / "short.md").write_text("Notes.")
         report = run(str(tmp_path), expect=1)
-        assert (report["created"], len(report["failed"])) == (1, 1)
-        assert "1000 characters" in report["failed"][0]["error"]
+        assert (report["created"], len(report["failed"])) == (1, 2)
+        errors = {Path(failed["path"]).name: failed["error"] for failed in report["failed"]}
+        assert "cannot be opened" in errors["broken.md"]
+        assert "1000 characters" in errors["long.md"]
 
     def test_what_is_given_describes_all(self, folder: Path) -> None:
         tenant = Tenant.objects.create(slug="north", name="North")
