@@ -97,7 +97,9 @@ class TestBothGenerations:
             read = await client.read_resource(one.uri)
             assert read.contents
             templates = (await client.list_resource_templates()).resource_templates
-            assert all("{" in template.uri_template for template in templates)
+            assert [t.uri_template for t in templates] == ["toolscript://made_up/test://item/{number}"]
+            read = await client.read_resource("toolscript://made_up/test://item/7")
+            assert "item 7" in str(read.contents[0])
 
         mine_prompts = list(mine["prompt"])
         session(work, url, key, mode)

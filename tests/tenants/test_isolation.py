@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 from mcp import Client
+from mcp.shared.exceptions import MCPError
 from pytest_django.live_server_helper import LiveServer
 
 from core import scope
@@ -158,6 +159,30 @@ def test_every_mcp_tool(sides: tuple[Side, Side], live_server: LiveServer) -> No
             text = answer.replace(QUERY, "").replace(f"'{other.mark}'", "")
             assert other.mark not in text, (what, text[:500])
         assert mine.mark in "".join(answers)
+
+
+@pytest.mark.usefixtures("locks")
+def test_prompts_and_resources_over_mcp(sides: tuple[Side, Side], live_server: LiveServer) -> None:
+    with scope.scoped(ALL):
+        for side in sides:
+            server = side.tools["plan_day"].server
+            for name, uri in (("today", f"day://{side.mark}"), ("days", f"days://{side.mark}/{{day}}")):
+                Tool.objects.create(
+                    server=server, type="resource", name=name, uri=uri, content_hash=f"{side.mark} {name}"
+                )
+    for mine, other in (sides, sides[::-1]):
+
+        async def work(client: Client, theirs: str = other.mark) -> list[str]:
+            lists = (client.list_prompts, client.list_resources, client.list_resource_templates)
+            answers = [str(await listed()) for listed in lists]
+            for uri in (f"toolscript://alpha/day://{theirs}", f"toolscript://alpha/days://{theirs}/1"):
+                with pytest.raises(MCPError, match="There is no resource"):
+                    await client.read_resource(uri)
+            return answers
+
+        for answer in session(work, live_server.url, mine.key):
+            assert mine.mark in answer
+            assert other.mark not in answer
 
 
 def test_each_sees_its_own_tool_where_names_are_the_same(sides: tuple[Side, Side], live_server: LiveServer) -> None:
