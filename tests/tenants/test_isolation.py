@@ -25,7 +25,7 @@ from tests.mcp_endpoint.agent import call, session
 from tests.tenants.conftest import close_connections
 from tests.tenants.people import Side
 from tests.tenants.walls import QUERY, filters_off, state_of
-from tools_catalog.models import Tool
+from tools_catalog.models import Server, Tool
 
 
 class Walk:
@@ -190,6 +190,27 @@ def test_each_sees_its_own_tool_where_names_are_the_same(sides: tuple[Side, Side
         answer = call(live_server.url, side.key, "get_tool", id="alpha__create_event")
         assert side.mark in str(answer.structured_content)
     assert Tool.objects.filter(name="create_event").count() == 3
+
+
+def test_own_prompts_and_resources_hide_the_shared_ones_of_their_names(
+    sides: tuple[Side, Side], live_server: LiveServer
+) -> None:
+    mine, other = sides
+    shared = Server.objects.get(name="alpha", tenant=None)
+    for server, of in ((shared, "all"), (mine.tools["plan_day"].server, mine.mark)):
+        Tool.objects.create(server=server, type="resource", name="today", uri=f"day://{of}", content_hash=of)
+    Tool.objects.create(server=shared, type="prompt", name="plan_day", description="For all.", content_hash="x")
+
+    async def work(client: Client) -> tuple[list[str], list[str]]:
+        prompts = (await client.list_prompts()).prompts
+        return [str(p.description) for p in prompts], [str(r.uri) for r in (await client.list_resources()).resources]
+
+    prompts, resources = session(work, live_server.url, mine.key)
+    assert [mine.mark in description for description in prompts] == [True]
+    assert resources == [f"toolscript://alpha/day://{mine.mark}"]
+    with pytest.raises(MCPError, match="There is no resource"):
+        session(lambda client: client.read_resource("toolscript://alpha/day://all"), live_server.url, mine.key)
+    assert session(work, live_server.url, other.key)[1] == ["toolscript://alpha/day://all"]
 
 
 def test_keywords_find_what_is_a_tenants_in_a_process_that_serves_requests(
