@@ -110,7 +110,7 @@ def _claims(token: str, options: TokenOptions) -> dict[str, Any]:
     except jwt.ExpiredSignatureError:
         raise Unauthorized("The token has expired.") from None
     except jwt.PyJWTError as exc:
-        raise Unauthorized(f"The token is not valid: {exc}.") from None
+        raise Unauthorized(f"The token is not valid: {str(exc).rstrip('.')}.") from None
     return claims
 
 
@@ -125,7 +125,8 @@ def _key_set(options: TokenOptions) -> KeySet:
 def _tenant(claim: Any) -> tuple[int, str]:
     if not isinstance(claim, str | int) or isinstance(claim, bool) or claim == "":
         raise Unauthorized("The token has no tenant_id.")
-    rows = db.fetch("SELECT * FROM toolscript_tenant_named(%s)", [str(claim)], timeout=TIMEOUT, any_scope=True)
+    slug = str(claim).replace("\0", " ")  # which no slug holds, and no text in Postgres
+    rows = db.fetch("SELECT * FROM toolscript_tenant_named(%s)", [slug], timeout=TIMEOUT, any_scope=True)
     if not rows:
         raise Forbidden("The tenant of the token is not known, or switched off.")
     return rows[0]

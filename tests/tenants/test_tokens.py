@@ -153,12 +153,15 @@ class TestRefused:
             ({"tenant_id": True}, "tenant_id"),
             ({"tenant_id": ["acme"]}, "tenant_id"),
             ({"tenant_id": "nobody"}, "not known"),
+            ({"tenant_id": "acme\0"}, "not known"),
+            ({"exp": "soon"}, "must be an integer."),
         ],
     )
     def test_for_what_it_claims(self, live_server: LiveServer, changes: dict[str, Any], says: str) -> None:
         answer = ask(live_server, hs256(**changes))
         assert answer.status_code == (403 if says == "not known" else 401)
         assert says in answer.json()["detail"]
+        assert ".." not in answer.json()["detail"]
 
     def test_for_how_it_is_signed(self, live_server: LiveServer, issuer: Issuer) -> None:
         head, body, _ = hs256().split(".")
