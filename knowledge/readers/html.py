@@ -47,7 +47,7 @@ def read(content: bytes) -> Document:
 
 
 def _soup(content: bytes) -> BeautifulSoup:
-    """A byte order mark decides, then what the page says of itself, then what the bytes look like."""
+    """A byte order mark decides. What can be UTF-8 is that, whatever the page says; else what it says counts."""
     marked = any(content.startswith(mark) for mark, _ in BOMS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
@@ -57,6 +57,8 @@ def _soup(content: bytes) -> BeautifulSoup:
 
 
 def _is_utf8(content: bytes) -> bool:
+    if b"\x1b" in content:  # ISO-2022, which shifts between alphabets with it, and is ASCII besides
+        return False
     try:
         content.decode("utf-8")
     except UnicodeDecodeError:

@@ -118,8 +118,9 @@ class TestHtml:
         assert places(read(page, "html")) == [("", "", "One."), ("Part two", "", "Two."), ("C", "", "Three.")]
 
     def test_the_encoding_it_names(self) -> None:
-        page = '<meta charset="iso-8859-2"><p>Žluťoučký</p>'.encode("iso-8859-2")
-        assert read(page, "html").passages[0].text == "Žluťoučký"
+        for encoding, text in (("iso-8859-2", "Žluťoučký"), ("iso-2022-jp", "日本語")):
+            page = f'<meta charset="{encoding}"><p>{text}</p>'.encode(encoding)
+            assert read(page, "html").passages[0].text == text
 
 
 class TestText:
