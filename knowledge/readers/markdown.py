@@ -18,6 +18,7 @@ from knowledge.types import BUILT_IN, Document
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 MOST_ENTRIES = 1000
 MOST_BITS = 4096
+BREAKS = ("softbreak", "hardbreak")
 LIST_KEYS = {"authors": ("authors", "author"), "topics": ("topics", "tags", "keywords")}
 
 
@@ -59,8 +60,9 @@ def _parser() -> MarkdownIt:
 
 
 def _plain(inline: Any) -> str:
-    """A heading's words, without its markup."""
-    return "".join(child.content for child in inline.children or () if child.type in {"text", "code_inline"}).strip()
+    """A heading's words, without its markup. One that is underlined may have several lines."""
+    shown = [child for child in inline.children or () if child.type in {"text", "code_inline", *BREAKS}]
+    return "".join(" " if child.type in BREAKS else child.content for child in shown).strip()
 
 
 def _front_matter(text: str) -> tuple[dict[str, Any], str]:

@@ -69,6 +69,9 @@ class TestMarkdown:
         assert document.title == "Handbook"
         assert places(document) == [("", "", "Hello."), ("First", "", "One."), ("First", "Part", "Two.")]
 
+    def test_the_lines_of_a_heading_stay_apart(self) -> None:
+        assert read(b"Tides and\nboats\n=====\n\nText.", "markdown").title == "Tides and boats"
+
     def test_headings_with_nothing_under_them_are_text(self) -> None:
         document = read(
             b"# Rules\n\n## No work on Friday\n\n## Boats\n\n### Two lines\n\n## \n\n## Tides\n\nWait.", "markdown"
