@@ -96,13 +96,20 @@ def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
 
 
 def _flat(errors: Any) -> dict[str, list[str]]:
-    """DRF nests errors of lists and dicts; callers want one flat map from field to sentences."""
+    """DRF nests errors of lists and dicts; callers want one flat map from field (`authors[0]`) to sentences."""
     fields: dict[str, list[str]] = {}
     for name, problems in errors.items():
-        key = "body" if name == "non_field_errors" else str(name)
-        found = problems if isinstance(problems, list) else [str(p) for p in problems.values()]
-        fields[key] = [str(p) for p in found]
+        _flatten("body" if name == "non_field_errors" else str(name), problems, fields)
     return fields
+
+
+def _flatten(name: str, problems: Any, fields: dict[str, list[str]]) -> None:
+    if not isinstance(problems, Mapping):
+        fields[name] = [str(problem) for problem in problems]
+        return
+    for place, nested in problems.items():
+        inner = f"[{place}]" if isinstance(place, int) else "" if place == "non_field_errors" else f".{place}"
+        _flatten(name + inner, nested, fields)
 
 
 def exception_handler(exc: Exception, context: Any) -> HttpResponse:

@@ -1,7 +1,9 @@
+import re
 from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.postgres.forms import SimpleArrayField
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from unfold.admin import TabularInline
@@ -9,7 +11,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from core.errors import Conflict
 from knowledge.metadata import metadata_problem
-from knowledge.models import Chunk, Extraction, Source
+from knowledge.models import WORD, Chunk, Extraction, Source
 from knowledge.services.extract import chat_model
 from knowledge.services.extractions import extraction_delete
 from knowledge.services.ingest import source_delete, source_describe
@@ -18,12 +20,32 @@ from tenants.admin import TenantRows
 from tools_catalog.tasks import request_refresh
 
 
+class Lines(SimpleArrayField):
+    """One name a line: a name may hold a comma."""
+
+    def __init__(self, longest: int) -> None:
+        widget = UnfoldAdminTextareaWidget(attrs={"rows": 2})
+        name = forms.CharField(max_length=longest)
+        super().__init__(name, delimiter="\n", required=False, widget=widget, help_text="One a line.")
+
+    def to_python(self, value: Any) -> Any:
+        lines = value.splitlines() if isinstance(value, str) else value
+        return super().to_python([line for line in lines or () if line.strip()])
+
+
 class SourceForm(forms.ModelForm):  # type: ignore[type-arg]
+    authors = Lines(255)
+    topics = Lines(100)
+
     class Meta:
         model = Source
         fields = ("title", "type", "authors", "topics", "metadata")
-        widgets = {name: UnfoldAdminTextareaWidget(attrs={"rows": 2}) for name in ("authors", "topics", "metadata")}
-        help_texts = dict.fromkeys(("authors", "topics"), "Separated by commas.")
+        widgets = {"metadata": UnfoldAdminTextareaWidget(attrs={"rows": 2})}
+
+    def clean_type(self) -> str:
+        if not re.fullmatch(WORD, self.cleaned_data["type"]):
+            raise forms.ValidationError("Lower-case letters, digits and underscores, a letter first, are expected.")
+        return str(self.cleaned_data["type"])
 
     def clean_metadata(self) -> dict[str, Any]:
         metadata = self.cleaned_data["metadata"] or {}

@@ -45,7 +45,7 @@ def comparable(value: Any, longest: int = LONGEST_TEXT) -> bool:
     """A text that the database takes, a number that is written in one way, or a boolean."""
     if isinstance(value, str):
         return len(value) <= longest and storable(value)
-    return isinstance(value, int | float) and math.isfinite(value) and abs(value) <= LARGEST_NUMBER
+    return isinstance(value, int | float) and abs(value) <= LARGEST_NUMBER  # NaN is not
 
 
 def storable(text: str) -> bool:
@@ -57,5 +57,5 @@ def _within(value: Any) -> Any:
     """Numbers that are too large, as texts: most are ids that look like numbers."""
     if isinstance(value, list):
         return [_within(item) for item in value]
-    is_number = isinstance(value, int | float) and math.isfinite(value)
-    return str(value) if is_number and not comparable(value) else value
+    is_large = isinstance(value, int | float) and LARGEST_NUMBER < abs(value) < math.inf
+    return str(value) if is_large else value

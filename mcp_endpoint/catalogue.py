@@ -7,7 +7,7 @@ publish the same one.
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from mcp_types import (
     GetPromptResult,
     Prompt,
@@ -29,16 +29,16 @@ SCHEME = "toolscript://"
 
 
 def prompts(caller: Caller, cursor: str | None) -> tuple[list[Prompt], str | None]:
-    return _page(tools_visible(caller.tenant_id, "prompt"), cursor, _prompt)
+    return _page(_offered(caller, "prompt"), cursor, _prompt)
 
 
 def resources(caller: Caller, cursor: str | None) -> tuple[list[Resource], str | None]:
-    plain = tools_visible(caller.tenant_id, "resource").exclude(uri__contains="{").exclude(uri="")
+    plain = _offered(caller, "resource").exclude(uri__contains="{").exclude(uri="")
     return _page(plain, cursor, _resource)
 
 
 def templates(caller: Caller, cursor: str | None) -> tuple[list[ResourceTemplate], str | None]:
-    return _page(tools_visible(caller.tenant_id, "resource").filter(uri__contains="{"), cursor, _template)
+    return _page(_offered(caller, "resource").filter(uri__contains="{"), cursor, _template)
 
 
 def prompt(caller: Caller, name: str, arguments: dict[str, str]) -> GetPromptResult:
@@ -49,7 +49,7 @@ def resource(caller: Caller, uri: str) -> ReadResourceResult:
     head, _, theirs = uri.removeprefix(SCHEME).partition("/")
     if not uri.startswith(SCHEME) or not head or not theirs or "\0" in uri:  # which no text in Postgres holds
         raise NotFound(f"There is no resource {uri[:200]}.")
-    offered = tools_visible(caller.tenant_id, "resource").filter(server__name=head)
+    offered = _offered(caller, "resource").filter(server__name=head)
     found = offered.filter(uri=theirs).first() or next(
         (t for t in offered.filter(uri__contains="{") if theirs.startswith(t.uri.partition("{")[0])), None
     )
@@ -58,6 +58,15 @@ def resource(caller: Caller, uri: str) -> ReadResourceResult:
     item = f"{head}__{found.name}"
     answer = resource_read(item, caller=caller, uri=theirs if "{" in found.uri else None, server=head)
     return ReadResourceResult.model_validate(answer)
+
+
+def _offered(caller: Caller, item_type: str) -> QuerySet[Tool]:
+    """Without what is shared where the tenant has its own of the same id: that one would be got under its name."""
+    visible = tools_visible(caller.tenant_id, item_type)
+    if caller.tenant_id is None:
+        return visible
+    same = visible.filter(server__name=OuterRef("server__name"), name=OuterRef("name")).exclude(pk=OuterRef("pk"))
+    return visible.exclude(Exists(same.filter(server__tenant=caller.tenant_id)))
 
 
 def _page(rows: QuerySet[Tool], cursor: str | None, made: Callable[[Tool], T]) -> tuple[list[T], str | None]:

@@ -23,7 +23,7 @@ from tenants.limits import limit_searches_of
 from tenants.types import Caller
 from tools_catalog.models import Tool
 from tools_catalog.selectors import live_space, tool_by_id
-from tools_catalog.services.gateway import prompt_get, resource_read, tool_call
+from tools_catalog.services.gateway import prompt_get, resource_read, the_one, tool_call
 from tools_catalog.types import ITEM_TYPES, ToolSchemas
 
 CONTENT: TypeAdapter[ContentBlock] = TypeAdapter(ContentBlock)
@@ -107,7 +107,7 @@ def _item(caller: Caller, given: Mapping[str, Any]) -> Tool:
     for item_type in [given["type"]] if given.get("type") else ITEM_TYPES:
         found = tool_by_id(given["id"], item_type=item_type, tenant_id=caller.tenant_id, server=given.get("server"))
         if found:
-            return found[0]
+            return the_one(found, given["id"])
     raise NotFound(f"There is no item {given['id'][:200]}. search_tools gives ids.")
 
 
@@ -118,6 +118,8 @@ def _call(caller: Caller, given: Mapping[str, Any]) -> Answer:
         return _passed_on(prompt_get(given["id"], arguments, caller=caller, server=server))
     if kind == "resource":
         uri = arguments.get("uri")
+        if uri is not None and not isinstance(uri, str):
+            raise ValidationFailed("uri: A text is expected.", {"fields": {"arguments.uri": ["A text is expected."]}})
         return _passed_on(resource_read(given["id"], caller=caller, uri=uri, server=server))
     confirmed = given.get("confirm", False)
     return _passed_on(tool_call(given["id"], arguments, caller=caller, confirmed=confirmed, server=server))

@@ -1,5 +1,7 @@
 from typing import Any
 
+from django import forms
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth import admin as accounts
 from django.contrib.auth.models import Group, User
@@ -160,8 +162,18 @@ class GroupAdmin(accounts.GroupAdmin, ForTheWholeService):
     pass
 
 
+class TenantForm(forms.ModelForm):  # type: ignore[type-arg]
+    def clean_plan(self) -> str:
+        """A plan that nobody defined would be the standard one, without a word."""
+        plan = str(self.cleaned_data["plan"])
+        if plan not in settings.PLANS:
+            raise forms.ValidationError(f"There is no plan {plan}. Known are: {', '.join(sorted(settings.PLANS))}.")
+        return plan
+
+
 @admin.register(Tenant)
 class TenantAdmin(OnlySuperusers):
+    form = TenantForm
     list_display = ("name", "slug", "plan", "is_active", "created_at")
     list_filter = ("is_active", "plan")
     search_fields = ("name", "slug")
@@ -175,10 +187,19 @@ class MembershipAdmin(OnlySuperusers):
     autocomplete_fields = ("tenant",)
 
 
+class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if cleaned.get("is_admin") and not cleaned.get("may_write"):
+            self.add_error("may_write", "An administrator's key must be allowed to write.")
+        return cleaned
+
+
 @admin.register(ApiKey)
 class ApiKeyAdmin(TenantRows):
     """Keys are made here and revoked here. They are not edited, and what a key is, is shown once."""
 
+    form = ApiKeyForm
     list_display = ("name", "prefix", "tenant", "may_write", "is_admin", "expires_at", "last_used_at", "revoked_at")
     list_filter = ("is_admin", "may_write", "tenant")
     search_fields = ("name", "prefix")

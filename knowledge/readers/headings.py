@@ -22,23 +22,23 @@ def outlined(parts: Iterable[Heading | str]) -> Outlined:
     """Text under its headings. A single heading of the top level, before any other, is the title of the whole.
 
     Of the levels that are left, the highest makes chapters; the nearest heading below it is the section.
+    A heading with nothing under it is text itself: it would be found nowhere else.
     """
-    items = list(parts)
+    items = [part for part in parts if isinstance(part, Heading) or part.strip()]
     headings = [item for item in items if isinstance(item, Heading)]
     title = _title(headings)
     levels = sorted({heading.level for heading in headings if heading is not title})
     passages: list[Passage] = []
     chapter = section = ""
-    for item in items:
+    for place, item in enumerate(items, start=1):
         if isinstance(item, str):
-            if item.strip():
-                passages.append(Passage(item.strip("\n"), chapter, section))
-        elif item is title:
+            passages.append(Passage(item.strip("\n"), chapter, section))
             continue
-        elif item.level == levels[0]:
-            chapter, section = item.text, ""
-        else:
-            section = item.text
+        if item is not title:
+            chapter, section = (item.text, "") if item.level == levels[0] else (chapter, item.text)
+        after = items[place] if place < len(items) else None
+        if item.text and (after is None or (isinstance(after, Heading) and after.level <= item.level)):
+            passages.append(Passage(item.text, chapter, section))
     return Outlined(title.text if title else "", tuple(_joined(passages)))
 
 

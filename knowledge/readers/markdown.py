@@ -16,6 +16,9 @@ from knowledge.readers.text import CONTROLS, decode
 from knowledge.types import BUILT_IN, Document
 
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+MOST_ENTRIES = 1000
+MOST_BITS = 4096
+BREAKS = ("softbreak", "hardbreak")
 LIST_KEYS = {"authors": ("authors", "author"), "topics": ("topics", "tags", "keywords")}
 
 
@@ -57,8 +60,9 @@ def _parser() -> MarkdownIt:
 
 
 def _plain(inline: Any) -> str:
-    """A heading's words, without its markup."""
-    return "".join(child.content for child in inline.children or () if child.type in {"text", "code_inline"}).strip()
+    """A heading's words, without its markup. One that is underlined may have several lines."""
+    shown = [child for child in inline.children or () if child.type in {"text", "code_inline", *BREAKS}]
+    return "".join(" " if child.type in BREAKS else child.content for child in shown).strip()
 
 
 def _front_matter(text: str) -> tuple[dict[str, Any], str]:
@@ -67,13 +71,22 @@ def _front_matter(text: str) -> tuple[dict[str, Any], str]:
     if match is None:
         return {}, text
     try:
-        values = yaml.safe_load(match[1])
-    except (yaml.YAMLError, ValueError, RecursionError):  # a 13th month, 5000 digits, 3000 brackets
+        values = yaml.load(match[1], FrontMatterLoader)  # noqa: S506 - a safe one
+        if not isinstance(values, dict):
+            return {}, text
+        kept = {_text(str(key)): _typed(value) for key, value in values.items()}
+    except Exception:  # a 13th month, 5000 digits, `!!bool maybe`: the library fails in any way there is
         return {}, text
-    if not isinstance(values, dict):
-        return {}, text
-    kept = {_text(str(key)): _typed(value) for key, value in values.items()}
     return {key: value for key, value in kept.items() if value is not None}, text[match.end() :]
+
+
+class FrontMatterLoader(yaml.SafeLoader):
+    """Without the merges (`<<`) of merges that make millions of entries of a few lines."""
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        super().flatten_mapping(node)
+        if len(node.value) > MOST_ENTRIES:
+            raise yaml.YAMLError("There are too many entries.")
 
 
 def _typed(value: Any) -> Any:
@@ -85,6 +98,8 @@ def _typed(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, str):
         return _text(value)
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        return None
     return value if isinstance(value, int | float | bool) else None
 
 

@@ -10,7 +10,7 @@ from knowledge.readers.text import CONTROLS
 from knowledge.types import Document, Passage
 
 HYPHEN = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
-LINE_END = re.compile(r"(?<!\n)[ \t]*\n[ \t]*(?!\n)")
+LINE_END = re.compile(r"(?<!\n)\n(?!\n)")
 SURROGATES = re.compile(r"[\ud800-\udfff]")
 
 Mark = tuple[int, int, int, str]
@@ -25,7 +25,7 @@ def read(content: bytes) -> Document:
         reader = PdfReader(io.BytesIO(content))
         if reader.is_encrypted and not reader.decrypt(""):
             raise Unreadable("It is encrypted, and needs a password.")
-        pages = [_page_text(page) for page in reader.pages]
+        pages = [page_text(page) for page in reader.pages]
         info = reader.metadata
         marks = _marks(reader, pages)
     except Unreadable:
@@ -43,10 +43,10 @@ def read(content: bytes) -> Document:
     )
 
 
-def _page_text(page: Any) -> str:
+def page_text(page: Any) -> str:
     """Lines become paragraphs again: a line end inside one is only where the paper ended."""
-    text = _plain(page.extract_text())
-    return LINE_END.sub(" ", HYPHEN.sub("", text)).strip()
+    text = HYPHEN.sub("", _plain(page.extract_text()))
+    return LINE_END.sub(" ", "\n".join(line.strip(" \t") for line in text.split("\n"))).strip()
 
 
 def _plain(text: str | None) -> str:

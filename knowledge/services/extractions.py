@@ -40,7 +40,7 @@ def extraction_create(
                 "chunk": chunk,
                 "content": dict(content),
                 "text": text,
-                "topics": list(dict.fromkeys(topics)),
+                "topics": [topic for topic in dict.fromkeys(" ".join(given.split()) for given in topics) if topic],
                 "chapter": chunk.chapter,
                 "section": chunk.section,
                 "page": chunk.page,

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
 
 import structlog
@@ -23,7 +23,7 @@ from tenants.models import Tenant
 from tools_catalog.models import EmbeddingSpace
 
 log = structlog.get_logger("toolscript.knowledge")
-READ_VERSION = "1"
+READ_VERSION = "2"
 """Of how documents are read and cut. Another one means that all of them are read again."""
 LONGEST_PATH = 1000
 LONGEST_PATH_BYTES = 2000
@@ -51,6 +51,8 @@ def source_ingest(spec: SourceSpec, *, tenant: Tenant | None = None) -> IngestRe
 
 def source_mark_failed(spec: SourceSpec, error: str, *, tenant: Tenant | None = None) -> IngestReport:
     """Keeps the reason where people see it. What an earlier version of the document said stays searchable."""
+    if _path_problem(spec.path):  # no row can have it
+        return IngestReport("failed", error=error)
     digest = content_hash(spec)
     values = {"status": Source.Status.FAILED, "error": error[:2000]}
     source, created = Source.objects.get_or_create(
@@ -134,10 +136,8 @@ def content_hash(spec: SourceSpec) -> str:
 
 def _check(spec: SourceSpec) -> None:
     problems: dict[str, list[str]] = {}
-    if not 1 <= len(spec.path) <= LONGEST_PATH or not storable(spec.path):
-        problems["path"] = [f"1 to {LONGEST_PATH} characters without NUL are expected."]
-    elif len(spec.path.encode()) > LONGEST_PATH_BYTES:
-        problems["path"] = [f"At most {LONGEST_PATH_BYTES} bytes are expected."]
+    if problem := _path_problem(spec.path):
+        problems["path"] = [problem]
     if spec.type and (len(spec.type) > 32 or not re.fullmatch(WORD, spec.type)):
         problems["type"] = ["At most 32 lower-case letters, digits and underscores, a letter first, are expected."]
     if len(spec.metadata) > MOST_NAMES:
@@ -152,6 +152,14 @@ def _check(spec: SourceSpec) -> None:
         raise ValidationFailed(f"{field}: {sentences[0]}", {"fields": problems})
 
 
+def _path_problem(path: str) -> str | None:
+    if not 1 <= len(path) <= LONGEST_PATH or not storable(path):
+        return f"1 to {LONGEST_PATH} characters without NUL are expected."
+    if len(path.encode()) > LONGEST_PATH_BYTES:
+        return f"At most {LONGEST_PATH_BYTES} bytes are expected."
+    return None
+
+
 @transaction.atomic
 def _write(
     spec: SourceSpec, tenant: Tenant | None, document: Document, pieces: list[Piece], digest: str
@@ -164,8 +172,8 @@ def _write(
         "root": spec.root,
         "title": title,
         "type": spec.type or found or "document",
-        "authors": [_cut(author, 255) for author in spec.authors or document.authors][:100],
-        "topics": list(dict.fromkeys(_cut(topic, 100) for topic in (*document.topics, *spec.topics)))[:100],
+        "authors": _names(spec.authors or document.authors, 255),
+        "topics": _names((*document.topics, *spec.topics), 100),
         "metadata": {**metadata_kept(document.metadata), **spec.metadata},
         "status": Source.Status.READY,
         "error": "",
@@ -235,6 +243,11 @@ def _heading(*parts: str) -> str:
 def _title(spec: SourceSpec, document: Document | None) -> str:
     found = spec.title or (document.title if document else "") or PurePath(spec.path).stem or spec.path
     return _cut(found, 500) or "untitled"
+
+
+def _names(given: Iterable[str], most: int) -> list[str]:
+    """Each once, none of them blank."""
+    return [name for name in dict.fromkeys(_cut(text, most) for text in given) if name][:100]
 
 
 def _cut(text: str, most: int) -> str:

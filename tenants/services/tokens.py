@@ -3,6 +3,7 @@
 import threading
 import time
 import urllib.request
+from http.client import HTTPException
 from typing import Any
 
 import jwt
@@ -58,7 +59,7 @@ class KeySet:
                 keys = jwt.PyJWKSet.from_dict(orjson.loads(answer.read(LARGEST_KEY_SET))).keys
             self._keys = {key.key_id or "": key.key for key in keys if key.key_type == "RSA"}
             self._fetched = time.monotonic()
-        except (OSError, ValueError, jwt.PyJWTError, AttributeError) as exc:
+        except (OSError, HTTPException, ValueError, jwt.PyJWTError, AttributeError) as exc:
             log.warning("access.jwks_failed", error=f"{type(exc).__name__}: {exc}"[:300])
 
 
@@ -109,7 +110,7 @@ def _claims(token: str, options: TokenOptions) -> dict[str, Any]:
     except jwt.ExpiredSignatureError:
         raise Unauthorized("The token has expired.") from None
     except jwt.PyJWTError as exc:
-        raise Unauthorized(f"The token is not valid: {exc}.") from None
+        raise Unauthorized(f"The token is not valid: {str(exc).rstrip('.')}.") from None
     return claims
 
 
@@ -124,7 +125,8 @@ def _key_set(options: TokenOptions) -> KeySet:
 def _tenant(claim: Any) -> tuple[int, str]:
     if not isinstance(claim, str | int) or isinstance(claim, bool) or claim == "":
         raise Unauthorized("The token has no tenant_id.")
-    rows = db.fetch("SELECT * FROM toolscript_tenant_named(%s)", [str(claim)], timeout=TIMEOUT, any_scope=True)
+    slug = str(claim).replace("\0", " ")  # which no slug holds, and no text in Postgres
+    rows = db.fetch("SELECT * FROM toolscript_tenant_named(%s)", [slug], timeout=TIMEOUT, any_scope=True)
     if not rows:
         raise Forbidden("The tenant of the token is not known, or switched off.")
     return rows[0]

@@ -39,15 +39,31 @@ def test_every_page_opens(admin: Client, source: Source) -> None:
 
 def form(**fields: Any) -> dict[str, Any]:
     empty = {f"{name}-{part}_FORMS": 0 for name in ("chunks", "extractions") for part in ("TOTAL", "INITIAL")}
-    values = {"title": "Port manual", "type": "book", "authors": "A,B", "topics": "x", "metadata": "{}"}
-    return {**empty, **values, **fields}
+    values = {"title": "Port manual", "type": "book", "authors": "Quill, Ines\r\n\r\nB\r\n", "topics": "x"}
+    return {**empty, **values, "metadata": "{}", **fields}
 
 
 def test_a_new_title_reaches_the_passages(admin: Client, source: Source) -> None:
     admin.post(f"/admin/knowledge/source/{source.pk}/change/", form(metadata='{"year": 2022}'))
     source.refresh_from_db()
-    assert (source.title, source.authors, source.facets["year"]) == ("Port manual", ["A", "B"], 2022)
+    assert (source.title, source.authors, source.facets["year"]) == ("Port manual", ["Quill, Ines", "B"], 2022)
     assert Chunk.objects.filter(heading__startswith="Port manual").count() == 4
+
+
+def test_what_is_saved_as_it_was_shown_stays_as_it_was(admin: Client, source: Source) -> None:
+    Source.objects.filter(pk=source.pk).update(authors=["Quill, Ines", "B"])
+    shown = admin.get(f"/admin/knowledge/source/{source.pk}/change/").context["adminform"].form
+    fields = {name: shown[name].value() for name in ("title", "type", "authors", "topics", "metadata")}
+    admin.post(f"/admin/knowledge/source/{source.pk}/change/", form(**fields))
+    source.refresh_from_db()
+    assert source.authors == ["Quill, Ines", "B"]
+
+
+def test_a_type_is_a_word_and_the_form_says_so(admin: Client, source: Source) -> None:
+    page = admin.post(f"/admin/knowledge/source/{source.pk}/change/", form(type="My Book"))
+    assert "Lower-case letters" in page.text
+    source.refresh_from_db()
+    assert source.type == "book"
 
 
 @pytest.mark.parametrize("metadata", ['{"title": 1}', '{"a": {"b": 1}}', "[1]", "{"])

@@ -29,6 +29,8 @@ from tools_catalog.services.reindex import index_refresh
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PAGES = ["The tide rises. " + "Water and wind. " * 60, "The tide falls. " + "Wind and water. " * 60]
+MERGES = "a0: &a0 {x: 1}\n" + "\n".join(f"a{n}: &a{n} {{<<: [{f'*a{n - 1}, ' * 10}]}}" for n in range(1, 9))
+"""A mapping of a hundred million entries, in nine lines."""
 TABLES = ("source", "chunk", "extraction", "knowledgevector")
 
 
@@ -224,24 +226,34 @@ class TestTheCommand:
             ('title: "a\\0b"\nnote: "x\\uD800y"', {"note": "xy"}),
             ("digits: " + "9" * 5000, {}),
             ("deep: " + "[" * 3000, {}),
+            ("id: 1" + "0" * 400, {"id": "1" + "0" * 400}),
+            ("id: 0x" + "f" * 9000 + "\nyear: 2024", {"year": 2024}),
+            ("sure: !!bool maybe", {}),
+            (MERGES, {}),
+            ("tags: ['', ' ', sea]\nauthors: ['', Ines]", {}),
         ],
-        ids=["month", "escapes", "digits", "brackets"],
+        ids=["month", "escapes", "digits", "brackets", "long", "hex", "bool", "merges", "blanks"],
     )
     def test_odd_front_matter_stops_nobody(self, tmp_path: Path, front: str, kept: dict[str, Any]) -> None:
         (tmp_path / "01.md").write_text(f"---\n{front}\n---\nThe text below it.")
         (tmp_path / "02.md").write_text("Good notes.")
         report = run(str(tmp_path))
         assert (report["created"], report["failed"]) == (2, [])
-        assert Source.objects.get(path__endswith="01.md").metadata == kept
+        source = Source.objects.get(path__endswith="01.md")
+        assert source.metadata == kept
+        assert "" not in source.topics + source.authors
 
     def test_a_path_that_is_too_long_is_reported(self, tmp_path: Path) -> None:
         deep = tmp_path.joinpath(*("d" * 200 for _ in range(5)))
         deep.mkdir(parents=True)
+        (deep / "broken.md").symlink_to(deep / "nowhere.md")
         (deep / "long.md").write_text("Notes.")
         (tmp_path / "short.md").write_text("Notes.")
         report = run(str(tmp_path), expect=1)
-        assert (report["created"], len(report["failed"])) == (1, 1)
-        assert "1000 characters" in report["failed"][0]["error"]
+        assert (report["created"], len(report["failed"])) == (1, 2)
+        errors = {Path(failed["path"]).name: failed["error"] for failed in report["failed"]}
+        assert "cannot be opened" in errors["broken.md"]
+        assert "1000 characters" in errors["long.md"]
 
     def test_what_is_given_describes_all(self, folder: Path) -> None:
         tenant = Tenant.objects.create(slug="north", name="North")

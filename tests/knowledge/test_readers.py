@@ -3,12 +3,14 @@
 import contextlib
 import io
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 
 from benchmarks.pdf import Entry, write_pdf
 from knowledge.chunking import count_tokens, pieces_of
 from knowledge.readers import Unreadable, read
+from knowledge.readers.pdf import page_text
 from knowledge.types import Document, Passage
 
 MARKDOWN = """---
@@ -67,6 +69,20 @@ class TestMarkdown:
         assert document.title == "Handbook"
         assert places(document) == [("", "", "Hello."), ("First", "", "One."), ("First", "Part", "Two.")]
 
+    def test_the_lines_of_a_heading_stay_apart(self) -> None:
+        assert read(b"Tides and\nboats\n=====\n\nText.", "markdown").title == "Tides and boats"
+
+    def test_headings_with_nothing_under_them_are_text(self) -> None:
+        document = read(
+            b"# Rules\n\n## No work on Friday\n\n## Boats\n\n### Two lines\n\n## \n\n## Tides\n\nWait.", "markdown"
+        )
+        assert places(document) == [
+            ("No work on Friday", "", "No work on Friday"),
+            ("Boats", "Two lines", "Two lines"),
+            ("Tides", "", "Wait."),
+        ]
+        assert places(read(b"# Only a title", "markdown")) == [("", "", "Only a title")]
+
     @pytest.mark.parametrize("head", ["---\n: : [\n---\n", "---\njust text\n---\n", "---\nnever closed\n"])
     def test_front_matter_that_is_none_stays_text(self, head: str) -> None:
         document = read(f"{head}Body.".encode(), "markdown")
@@ -93,9 +109,21 @@ class TestHtml:
         page = b"<div>" * 3000 + b"deep" + b"</div>" * 3000
         assert read(page, "html").passages[0].text == "deep"
 
+    def test_end_tags_may_be_left_out(self) -> None:
+        page = b"""<!doctype html><html><head><title>Prices</title><body><p>One<p>Two
+        <table><tr><th><th>Price<tr><td>Apple<td>3</table><pre>| a | b |</pre>"""
+        document = read(page, "html")
+        assert document.title == "Prices"
+        assert document.passages[0].text == "One\n\nTwo\n\n| Price\nApple | 3\n\n| a | b |"
+
+    def test_a_heading_that_is_not_closed_is_not_the_rest_of_the_page(self) -> None:
+        page = b"<h1>A</h1><p>One.</p><h2>Part <b>two</b><!-- x --><p>Two.</p><h2><div>C</div></h2>Three."
+        assert places(read(page, "html")) == [("", "", "One."), ("Part two", "", "Two."), ("C", "", "Three.")]
+
     def test_the_encoding_it_names(self) -> None:
-        page = '<meta charset="iso-8859-2"><p>Žluťoučký</p>'.encode("iso-8859-2")
-        assert read(page, "html").passages[0].text == "Žluťoučký"
+        for encoding, text in (("iso-8859-2", "Žluťoučký"), ("iso-2022-jp", "日本語")):
+            page = f'<meta charset="{encoding}"><p>{text}</p>'.encode(encoding)
+            assert read(page, "html").passages[0].text == text
 
 
 class TestText:
@@ -135,6 +163,10 @@ class TestPdf:
             ("Tides", "Boats", [3]),
         ]
         assert "alternate all day" in document.passages[1].text
+
+    def test_lines_become_paragraphs_again(self) -> None:
+        page = SimpleNamespace(extract_text=lambda: "One line \n and more.\n  \nThe next.")
+        assert page_text(page) == "One line and more.\n\nThe next."
 
     def test_a_chunk_knows_the_page_it_begins_on(self) -> None:
         pages = [f"Page {n} " + "water and wind " * 60 for n in range(1, 4)]
@@ -183,6 +215,15 @@ class TestChunks:
         for first, second in pairwise(pieces):
             assert first.content.split(". ")[-1].rstrip(".") in second.content
         assert all(f"Sentence number {n} speaks" in " ".join(p.content for p in pieces) for n in range(200))
+
+    @pytest.mark.parametrize("run", ["f", "é", "a/", "\U0001f600"])
+    def test_a_run_without_blanks_is_many_although_the_model_sees_one_word(self, run: str) -> None:
+        text = f"A dump: {run * 5000} and its end."
+        pieces = pieces_of(Document((Passage(text, pages=((0, 1), (4000, 2))),)), "text", tokens=64, overlap=0)
+        assert max(len(piece.content) for piece in pieces) < 600
+        assert "".join(piece.content for piece in pieces).replace(" ", "") == text.replace(" ", "")
+        assert pieces[0].position.page == 1
+        assert pieces[-1].position.page == 2
 
     def test_they_stop_at_headings(self) -> None:
         document = Document((Passage("One.", "A"), Passage("Two.", "B", "C")))

@@ -82,6 +82,7 @@ class TestSending:
             ({"content": "x", "metadata": {"id": 1234567890123456789}}, "metadata.id"),
             ({"content": "x", "path": "p" * 1001}, "path"),
             ({"content": "x", "authors": "me"}, "authors"),
+            ({"content": "x", "authors": ["me", ""]}, "authors[1]"),
             ({"content": "x", "path": "p\0"}, "path"),
             ({"content": "x", "colour": "red"}, "colour"),
         ],
@@ -90,6 +91,7 @@ class TestSending:
         before = Source.objects.count()
         error = documents.send(expect=422, **fields)["error"]
         assert named in error["details"]["fields"]
+        assert "ErrorDetail" not in error["message"]
         assert Source.objects.count() == before
 
     def test_numbers_in_front_matter_that_are_too_large_become_texts(self, documents: Documents) -> None:

@@ -17,8 +17,9 @@ from tests.mcp_endpoint.agent import MODES, Mode, call, session, words
 from tests.tools_catalog.gateway_world import test_server
 from tests.world import make_skill
 from tools_catalog.models import Tool
-from tools_catalog.services.catalog import tool_set_active
+from tools_catalog.services.catalog import server_upsert, tool_set_active
 from tools_catalog.services.gateway import sessions_close
+from tools_catalog.types import ServerSpec, ToolSpec
 
 RPC = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 
@@ -72,6 +73,7 @@ class TestBothGenerations:
             ({"id": "alpha__create_event"}, "CONFLICT"),  # in the catalogue only
             ({}, "id"),
             ({"id": "x", "typo": 1}, "VALIDATION_ERROR"),
+            ({"id": "alpha__x", "type": "resource", "arguments": {"uri": 5}}, "VALIDATION_ERROR: uri"),
         ):
             answer = call(url, key, "call_tool", mode, **arguments)
             assert answer.is_error
@@ -95,7 +97,9 @@ class TestBothGenerations:
             read = await client.read_resource(one.uri)
             assert read.contents
             templates = (await client.list_resource_templates()).resource_templates
-            assert all("{" in template.uri_template for template in templates)
+            assert [t.uri_template for t in templates] == ["toolscript://made_up/test://item/{number}"]
+            read = await client.read_resource("toolscript://made_up/test://item/7")
+            assert "item 7" in str(read.contents[0])
 
         mine_prompts = list(mine["prompt"])
         session(work, url, key, mode)
@@ -120,6 +124,15 @@ class TestWhatToolsSay:
             assert (tool.output_schema is not None) == (tool.name != "call_tool")
         hints = {tool.name: tool.annotations.read_only_hint for tool in tools if tool.annotations}
         assert [name for name, reads in hints.items() if not reads] == ["call_tool"]
+
+    def test_an_id_that_can_be_read_in_two_ways_asks_which(self, url: str, key: str) -> None:
+        for server, tool in (("odd", "odd__echo"), ("odd__odd", "echo")):
+            server_upsert(ServerSpec(server, items=(ToolSpec("tool", tool),)))
+        answer = call(url, key, "get_tool", id="odd__odd__echo")
+        assert answer.is_error
+        assert answer.structured_content["error"]["details"]["candidates"] == ["odd / odd__echo", "odd__odd / echo"]
+        shown = call(url, key, "get_tool", id="odd__odd__echo", server="odd__odd")
+        assert shown.structured_content["name"] == "echo"
 
     def test_skills_are_a_cheap_map(self, url: str, key: str) -> None:
         answer = call(url, key, "list_skills")

@@ -122,6 +122,16 @@ def test_a_session_writes_to_the_api_with_a_permission_of_the_admin(
     assert answer.status_code == status, answer.text
 
 
+def test_forms_say_what_is_wrong_in_words(boss: Client) -> None:
+    page = boss.post("/admin/tenants/tenant/add/", {"name": "Acme", "slug": "acme", "plan": "godl", "is_active": "on"})
+    assert "There is no plan godl. Known are: public, standard." in page.text
+    page = boss.post("/admin/tenants/apikey/add/", {**NEW_KEY, "may_write": "", "is_admin": "on"})
+    assert "must be allowed to write" in page.text
+    assert "Constraint" not in page.text
+    assert not Tenant.objects.exists()
+    assert not ApiKey.objects.exists()
+
+
 def test_staff_without_a_tenant_have_no_keys_to_make_or_to_see(clerk: Client) -> None:
     """A key without a tenant is the operator's."""
     key, _ = key_create(name="the operators", is_admin=True)

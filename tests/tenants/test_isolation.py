@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 from mcp import Client
+from mcp.shared.exceptions import MCPError
 from pytest_django.live_server_helper import LiveServer
 
 from core import scope
@@ -24,7 +25,7 @@ from tests.mcp_endpoint.agent import call, session
 from tests.tenants.conftest import close_connections
 from tests.tenants.people import Side
 from tests.tenants.walls import QUERY, filters_off, state_of
-from tools_catalog.models import Tool
+from tools_catalog.models import Server, Tool
 
 
 class Walk:
@@ -160,11 +161,56 @@ def test_every_mcp_tool(sides: tuple[Side, Side], live_server: LiveServer) -> No
         assert mine.mark in "".join(answers)
 
 
+@pytest.mark.usefixtures("locks")
+def test_prompts_and_resources_over_mcp(sides: tuple[Side, Side], live_server: LiveServer) -> None:
+    with scope.scoped(ALL):
+        for side in sides:
+            server = side.tools["plan_day"].server
+            for name, uri in (("today", f"day://{side.mark}"), ("days", f"days://{side.mark}/{{day}}")):
+                Tool.objects.create(
+                    server=server, type="resource", name=name, uri=uri, content_hash=f"{side.mark} {name}"
+                )
+    for mine, other in (sides, sides[::-1]):
+
+        async def work(client: Client, theirs: str = other.mark) -> list[str]:
+            lists = (client.list_prompts, client.list_resources, client.list_resource_templates)
+            answers = [str(await listed()) for listed in lists]
+            for uri in (f"toolscript://alpha/day://{theirs}", f"toolscript://alpha/days://{theirs}/1"):
+                with pytest.raises(MCPError, match="There is no resource"):
+                    await client.read_resource(uri)
+            return answers
+
+        for answer in session(work, live_server.url, mine.key):
+            assert mine.mark in answer
+            assert other.mark not in answer
+
+
 def test_each_sees_its_own_tool_where_names_are_the_same(sides: tuple[Side, Side], live_server: LiveServer) -> None:
     for side in sides:
         answer = call(live_server.url, side.key, "get_tool", id="alpha__create_event")
         assert side.mark in str(answer.structured_content)
     assert Tool.objects.filter(name="create_event").count() == 3
+
+
+def test_own_prompts_and_resources_hide_the_shared_ones_of_their_names(
+    sides: tuple[Side, Side], live_server: LiveServer
+) -> None:
+    mine, other = sides
+    shared = Server.objects.get(name="alpha", tenant=None)
+    for server, of in ((shared, "all"), (mine.tools["plan_day"].server, mine.mark)):
+        Tool.objects.create(server=server, type="resource", name="today", uri=f"day://{of}", content_hash=of)
+    Tool.objects.create(server=shared, type="prompt", name="plan_day", description="For all.", content_hash="x")
+
+    async def work(client: Client) -> tuple[list[str], list[str]]:
+        prompts = (await client.list_prompts()).prompts
+        return [str(p.description) for p in prompts], [str(r.uri) for r in (await client.list_resources()).resources]
+
+    prompts, resources = session(work, live_server.url, mine.key)
+    assert [mine.mark in description for description in prompts] == [True]
+    assert resources == [f"toolscript://alpha/day://{mine.mark}"]
+    with pytest.raises(MCPError, match="There is no resource"):
+        session(lambda client: client.read_resource("toolscript://alpha/day://all"), live_server.url, mine.key)
+    assert session(work, live_server.url, other.key)[1] == ["toolscript://alpha/day://all"]
 
 
 def test_keywords_find_what_is_a_tenants_in_a_process_that_serves_requests(

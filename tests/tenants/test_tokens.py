@@ -27,12 +27,15 @@ class Issuer:
     def __init__(self) -> None:
         self.keys: dict[str, rsa.RSAPrivateKey] = {}
         self.asked = 0
-        self.broken = False
+        self.broken = ""
         issuer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 issuer.asked += 1
+                if issuer.broken == "no HTTP":
+                    self.wfile.write(b"220 mail.test\r\n")
+                    return
                 body = b"oops" if issuer.broken else json.dumps({"keys": issuer.published()}).encode()
                 self.send_response(500 if issuer.broken else 200)
                 self.end_headers()
@@ -74,7 +77,7 @@ def sides(transactional_db: None) -> tuple[Side, Side]:
 @pytest.fixture(autouse=True)
 def accepting(settings: Settings, issuer: Issuer) -> None:
     tokens._key_sets.clear()
-    issuer.broken = False
+    issuer.broken = ""
     settings.ANONYMOUS = False
     settings.TOKENS = replace(settings.TOKENS, secret=SECRET, jwks_url=issuer.url, issuer="https://issuer.test")
 
@@ -129,7 +132,7 @@ class TestAccepted:
     ) -> None:
         settings.TOKENS = replace(settings.TOKENS, jwks_seconds=0)
         assert ask(live_server, rs256(issuer)).status_code == 200
-        issuer.broken = True
+        issuer.broken = "500"
         assert ask(live_server, rs256(issuer)).status_code == 200
 
 
@@ -150,12 +153,15 @@ class TestRefused:
             ({"tenant_id": True}, "tenant_id"),
             ({"tenant_id": ["acme"]}, "tenant_id"),
             ({"tenant_id": "nobody"}, "not known"),
+            ({"tenant_id": "acme\0"}, "not known"),
+            ({"exp": "soon"}, "must be an integer."),
         ],
     )
     def test_for_what_it_claims(self, live_server: LiveServer, changes: dict[str, Any], says: str) -> None:
         answer = ask(live_server, hs256(**changes))
         assert answer.status_code == (403 if says == "not known" else 401)
         assert says in answer.json()["detail"]
+        assert ".." not in answer.json()["detail"]
 
     def test_for_how_it_is_signed(self, live_server: LiveServer, issuer: Issuer) -> None:
         head, body, _ = hs256().split(".")
@@ -182,8 +188,11 @@ class TestRefused:
         settings.TOKENS = replace(settings.TOKENS, jwks_url="")
         assert ask(live_server, rs256(issuer)).status_code == 401
 
-    def test_with_503_when_the_keys_were_never_fetched(self, live_server: LiveServer, issuer: Issuer) -> None:
-        issuer.broken = True
+    @pytest.mark.parametrize("broken", ["500", "no HTTP"])
+    def test_with_503_when_the_keys_were_never_fetched(
+        self, live_server: LiveServer, issuer: Issuer, broken: str
+    ) -> None:
+        issuer.broken = broken
         answer = ask(live_server, rs256(issuer))
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "NOT_READY")
 

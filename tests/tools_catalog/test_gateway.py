@@ -115,6 +115,7 @@ class TestRefusals:
         assert refused(api, "made_up__nothing", expect=404)["code"] == "NOT_FOUND"
         assert refused(api, "nothing", expect=404)["code"] == "NOT_FOUND"
         assert refused(api, "made_up__%00", expect=404)["code"] == "NOT_FOUND"
+        assert (last_call().outcome, last_call().target) == ("refused", "made_up__")
         tool_set_active(Tool.objects.get(name="echo"), active=False)
         assert refused(api, "made_up__echo", {"text": "x"}, expect=404)["code"] == "NOT_FOUND"
         assert refused(api, "made_up__greet", {"name": "x"}, expect=404)["code"] == "NOT_FOUND"  # a prompt

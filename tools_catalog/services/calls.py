@@ -37,7 +37,7 @@ class Recorded:
         row.duration_ms = round((time.perf_counter() - self._started) * 1000, 2)
         row.outcome = outcome
         row.error_code = error.code if error else ""
-        row.error = error.message[:1000] if error else ""
+        row.error = error.message[:1000].replace("\0", "") if error else ""
         metrics.observe_call(outcome, row.duration_ms / 1000)
         try:
             with scoped(ALL):

@@ -92,15 +92,9 @@ def _uri(resource: Tool, given: str | None) -> str:
 
 def _found(item_id: str, item_type: str, caller: Caller, server: str | None) -> Tool:
     found = tool_by_id(item_id, item_type=item_type, tenant_id=caller.tenant_id, server=server)
-    if len(found) > 1:
-        names = sorted(f"{item.server.name} / {item.name}" for item in found)
-        raise Conflict(
-            f"{item_id} is the name of more than one {item_type}. Say which with ?server=: {'; '.join(names)}.",
-            {"candidates": names},
-        )
     if not found:
         raise NotFound(f"There is no {item_type} {item_id[:200]} to call. GET /tools lists what there is.")
-    [item] = found
+    item = the_one(found, item_id)
     if not item.server.transport:
         raise Conflict(
             f"{item.server.name} is in the catalogue only: there is no connection to it, so nothing is called."
@@ -108,13 +102,24 @@ def _found(item_id: str, item_type: str, caller: Caller, server: str | None) -> 
     return item
 
 
+def the_one(found: list[Tool], item_id: str) -> Tool:
+    """An id that can be read in two ways is nobody's."""
+    if len(found) > 1:
+        names = sorted(f"{item.server.name} / {item.name}" for item in found)
+        raise Conflict(
+            f"{item_id} is the name of more than one {found[0].type}. Say which with `server`: {'; '.join(names)}.",
+            {"candidates": names},
+        )
+    return found[0]
+
+
 def _refuse_unconfirmed(tool: Tool, *, confirmed: bool) -> None:
     hints = tool.annotations if isinstance(tool.annotations, dict) else {}
     destructive = hints.get("destructiveHint") is True and hints.get("readOnlyHint") is not True
     if settings.CONFIRM_DESTRUCTIVE and destructive and not confirmed:
         raise Conflict(
-            f"{tool.name} may destroy something, so it asks for a confirmation. To confirm, send the same request "
-            "with ?confirm=true or with the header X-Toolscript-Confirm: true.",
+            f"{tool.name} may destroy something, so it asks for a confirmation. To confirm, send the same again: in "
+            "call_tool with confirm, over HTTP with ?confirm=true or with the header X-Toolscript-Confirm: true.",
             {"confirm": "X-Toolscript-Confirm: true"},
         )
 
