@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import structlog
 from asgiref.sync import sync_to_async
+from django.db import close_old_connections
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -29,7 +30,7 @@ from mcp_types import (
 from core.errors import Forbidden, ToolscriptError, Unauthorized
 from mcp_endpoint import catalogue
 from mcp_endpoint.tools import TOOLS, error_answer
-from mcp_endpoint.types import Answer, find_caller
+from mcp_endpoint.types import Answer, find_caller, threads
 from tenants.types import Caller
 from tools_catalog.arguments import arguments_check
 
@@ -50,8 +51,15 @@ def require_credential(caller: Caller, *, write: bool) -> None:
 
 async def served(work: Callable[..., T], *args: Any) -> T:
     """Work for whoever asks. What goes wrong reaches the client as a protocol error, without a trace."""
+    pool = threads.get()
+
+    def run() -> T:
+        if pool is not None:  # over HTTP, Django sees to its connections at every request
+            close_old_connections()
+        return work(find_caller.get()(), *args)
+
     try:
-        return await sync_to_async(lambda: work(find_caller.get()(), *args))()
+        return await sync_to_async(run, thread_sensitive=pool is None, executor=pool)()
     except ToolscriptError as exc:
         code = INVALID_PARAMS if exc.http_status < 500 else INTERNAL_ERROR
         raise MCPError(code, exc.message, {"code": exc.code, "details": exc.details}) from None

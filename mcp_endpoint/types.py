@@ -1,4 +1,5 @@
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,8 @@ from tenants.types import Caller
 
 find_caller: ContextVar[Callable[[], Caller]] = ContextVar("mcp_caller", default=Caller)
 """Tells who asks, once a request: set by whoever lets requests in, HTTP or stdio. By default nobody in particular."""
+threads: ContextVar[ThreadPoolExecutor | None] = ContextVar("mcp_threads", default=None)
+"""Where services run. None: in the thread that asked, which is what HTTP gives each request."""
 client_now: ContextVar[str] = ContextVar("mcp_client", default="")
 """Who is counted where callers are limited. Empty: nobody, on the machine itself."""
 
