@@ -100,17 +100,23 @@ def deno(script: str, folder: Path, **env: str) -> Any:
     return json.loads(done.stdout)
 
 
-def test_a_module_made_without_a_gateway_calls_nobody(tmp_path: Path) -> None:
+def test_a_module_made_without_a_gateway_calls_nobody_and_takes_nothing_from_strangers(tmp_path: Path) -> None:
     catalogue()
     written = InProcess().get_text("/runtime/tools.ts", filter="github")
     assert 'fromEnvironment("TOOLSCRIPT_GATEWAY_URL") ?? "")' in written
     (tmp_path / "tools.ts").write_text(written)
     said = """
-import { tools } from "./tools.ts";
-const code = await tools.github.echo().catch((error) => [error.status, error.code]);
-console.log(JSON.stringify(code));
+import { configure, tools } from "./tools.ts";
+const code = () => tools.github.echo().catch((error) => [error.status, error.code]);
+const codes = [await code()];
+configure({ url: "http://stranger" });
+for (const body of ["null", "[]", "5", '{"status": "ok"}', "<h1>It works!</h1>"]) {
+  globalThis.fetch = () => Promise.resolve(new Response(body));
+  codes.push(await code());
+}
+console.log(JSON.stringify(codes));
 """
-    assert deno(said, tmp_path, TOOLSCRIPT_API_KEY="secret") == [0, "NO_GATEWAY"]
+    assert deno(said, tmp_path, TOOLSCRIPT_API_KEY="secret") == [[0, "NO_GATEWAY"], *[[200, "UNKNOWN"]] * 5]
 
 
 SCRIPT = """
