@@ -94,6 +94,9 @@ def test_a_failure_inside_leaves_nothing_behind() -> None:
         ([*TOOLS, TOOLS[0]], QUERIES, "two tools have the same id"),
         ([], QUERIES, "no tool has the id"),
         (TOOLS, [], "no queries"),
+        (TOOLS, [{"query": "x", "gold": 5}], "line 1: gold is no list of ids"),
+        (TOOLS, [{"query": "x", "gold": "a"}], "line 1: gold is no list of ids"),
+        (TOOLS, [{"query": "x", "gold": []}], "line 1: gold is empty"),
     ],
 )
 def test_a_bad_set_is_named(tmp_path: Path, tools: list[Any], queries: list[Any], message: str) -> None:
@@ -102,6 +105,21 @@ def test_a_bad_set_is_named(tmp_path: Path, tools: list[Any], queries: list[Any]
     write(tmp_path, tools, queries)
     with pytest.raises(ValidationFailed, match=message):
         read_set(tmp_path)
+
+
+def test_lines_are_counted_as_an_editor_counts_them(folder: Path) -> None:
+    from core.errors import ValidationFailed
+
+    (folder / "queries.jsonl").write_text('\n\n{"query": "x", "gold": ["zz"]}\n')
+    with pytest.raises(ValidationFailed, match="line 3: no tool has the id 'zz'"):
+        read_set(folder)
+
+
+def test_an_id_may_be_zero_and_a_text_hold_a_nul(tmp_path: Path) -> None:
+    write(tmp_path, [{"id": 0, "name": "a\0b", "description": "a \\u0000 b"}], [{"query": "x", "gold": [0]}])
+    given = read_set(tmp_path)
+    assert given.questions[0].gold == {"0"}
+    assert (given.tools[0]["name"], given.tools[0]["description"]) == ("a b", "a \\u0000 b")
 
 
 def test_the_command_prints_json(folder: Path, transactional_db: None) -> None:
