@@ -128,6 +128,7 @@ def test_the_command_prints_json(folder: Path, transactional_db: None) -> None:
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["strategies"]["hybrid"]["ndcg@10"] == 1
+    assert "hybrid: 2/2\n" in done.stderr
     own = scratch_prefix("toolscript")
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM pg_database WHERE starts_with(datname, %s)", [own])
