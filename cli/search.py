@@ -10,6 +10,7 @@ from cli.output import Column, clean, note, output_option, say, say_json, table,
 from cli.settings import LIMIT, MAX_LIMIT, THRESHOLD, Share, data_dir_option, gateway_option
 
 ROOM_FOR_DESCRIPTIONS = 120
+BY_MEANING = ("Semantic similarity", "Capability inference")
 MAX_QUERY = 1000
 """As the gateway has it."""
 
@@ -88,7 +89,7 @@ def search(
         found = asked.get("/search", q=query, limit=limit, threshold=threshold, alpha=alpha)
         results = results_of(found)
         if found.get("degraded"):
-            note("The embedding model is not available: these are matches by words only.", "warn")
+            note(what_is_missing(results), "warn")
         if output == "json":
             say_json(found)
         elif not results:
@@ -126,6 +127,15 @@ def results_of(found: Any) -> list[dict[str, Any]]:
     if not isinstance(results, list):
         raise Failure("The gateway answered without results: is it of another version?")
     return results
+
+
+def what_is_missing(results: list[dict[str, Any]]) -> str:
+    """The gateway says that one side is away; which one is told by the reasons of what it found."""
+    if not results:
+        return "The embedding model or the keyword index is not available: only one of them was asked."
+    if any(str(hit.get("reason")).startswith(BY_MEANING) for hit in results):
+        return "The keyword index is not available yet: these are matches by meaning only."
+    return "The embedding model is not available: these are matches by words only."
 
 
 def show(results: list[dict[str, Any]]) -> None:

@@ -81,11 +81,19 @@ class TestInAPipe:
         assert done.stdout.splitlines()[-1] == "141"
         assert done.stderr == ""
 
-    def test_keyword_only_answers_say_so_on_stderr(self, gateway: StandIn) -> None:
-        gateway.finds(READ, degraded=True)
-        done = toolscript("search", "read", env=against(gateway))
-        assert "matches by words only" in done.stderr
-        assert "read_file" in done.stdout
+    @pytest.mark.parametrize(
+        ("reason", "said"),
+        [
+            ("Fuzzy match", "matches by words only"),
+            ("Semantic similarity", "matches by meaning only"),
+            (None, "only one of them was asked"),
+        ],
+    )
+    def test_what_is_missing_is_said_on_stderr(self, gateway: StandIn, reason: str | None, said: str) -> None:
+        gateway.finds(*([("files__read_file", 0.9, reason, "")] if reason else []), degraded=True)
+        done = invoked("search", "read", "--gateway", gateway.url)
+        assert said in done.stderr
+        assert ("read_file" in done.stdout) is (reason is not None)
 
 
 class TestGatewaysThatAreNot:
