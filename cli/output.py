@@ -25,7 +25,7 @@ ELLIPSIS = "…"
 class Column:
     title: str
     floor: int = 8
-    """Where the terminal is too narrow, the widest columns are cut first, none below this."""
+    """Where the terminal is too narrow, the widest columns are cut first, none below this while there is room."""
     right: bool = False
     style: str = ""
 
@@ -140,17 +140,17 @@ def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], width:
 
 
 def _fitted(natural: list[int], floors: list[int], width: int | None) -> list[int]:
-    """Takes what is too much from the widest column, again and again: narrow ones stay whole."""
+    """Takes what is too much from the widest column, again and again: narrow ones stay whole.
+
+    Floors give way where the terminal has no room for them: a line that is wrapped can be read by nobody.
+    """
     widths = list(natural)
     if width is None:
         return widths
     room = width - len(GAP) * (len(widths) - 1)
-    while sum(widths) > room:
-        able = [i for i, w in enumerate(widths) if w > floors[i]]
-        if not able:
-            break
-        widest = max(able, key=lambda i: widths[i])
-        widths[widest] -= 1
+    for least in (floors, [1] * len(widths)):
+        while sum(widths) > room and (able := [i for i, w in enumerate(widths) if w > least[i]]):
+            widths[max(able, key=lambda i: widths[i])] -= 1
     return widths
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.main import COMMANDS
+from cli.output import width_of
 from tests.cli.gateway_stand_in import StandIn, stand_in
 from tests.cli.terminal import Terminal, invoked, toolscript
 from tests.processes import ROOT, environment
@@ -33,7 +34,8 @@ class TestInATerminal:
     def test_the_table_fits(self, gateway: StandIn, columns: int) -> None:
         screen = Terminal("search", "read a file", columns=columns, env=against(gateway)).finish()
         assert screen.code == 0, screen.text
-        assert len(screen.lines) == 3  # a line that does not fit would be wrapped into two
+        assert len(screen.lines) == 3
+        assert all(width_of(line) <= columns for line in screen.lines), screen.text
         assert "0.92" in screen.lines[1]
         assert ("Description" in screen.lines[0]) is (columns >= 120)
 
