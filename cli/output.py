@@ -28,6 +28,8 @@ class Column:
     """Where the terminal is too narrow, the widest columns are cut first, none below this while there is room."""
     right: bool = False
     style: str = ""
+    tail: bool = False
+    """Whether the end tells one from the other, as in the ids of tools: what is cut goes out of the middle."""
 
 
 def wants_colour(stream: IO[str] | None = None) -> bool:
@@ -117,6 +119,19 @@ def cut(text: str, width: int) -> str:
     return kept.rstrip() + ELLIPSIS
 
 
+def cut_middle(text: str, width: int) -> str:
+    """Two thirds of the room are for the end."""
+    if width_of(text) <= width:
+        return text
+    end, used = "", 0
+    for char in reversed(text):
+        used += _cell(char)
+        if used > (width - 1) * 2 // 3:
+            break
+        end = char + end
+    return cut(text, width - width_of(end)) + end
+
+
 def terminal_width() -> int | None:
     """None where the output is no terminal: a pipe gets every character."""
     return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else None
@@ -157,7 +172,7 @@ def _fitted(natural: list[int], floors: list[int], width: int | None) -> list[in
 def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int], styles: Sequence[str]) -> str:
     parts = []
     for i, (cell, column, width) in enumerate(zip(cells, columns, widths, strict=True)):
-        text = cut(cell, width)
+        text = cut_middle(cell, width) if column.tail else cut(cell, width)
         pad = " " * (width - width_of(text))
         last = i == len(cells) - 1 and not column.right
         shown = styled(text, styles[i])

@@ -139,7 +139,7 @@ def what_is_missing(results: list[dict[str, Any]]) -> str:
 
 
 def show(results: list[dict[str, Any]]) -> None:
-    columns = [Column("Tool", 20, style="name"), Column("Confidence", 10), Column("Reason", 16)]
+    columns = [Column("Tool", 20, style="name", tail=True), Column("Confidence", 10), Column("Reason", 16)]
     rows: list[list[object]] = [[hit["toolId"], f"{hit['confidence']:.2f}", hit["reason"]] for hit in results]
     width = terminal_width()
     if width is not None and width >= ROOM_FOR_DESCRIPTIONS:

@@ -36,6 +36,7 @@ class TestInATerminal:
         assert screen.code == 0, screen.text
         assert len(screen.lines) == 3
         assert all(width_of(line) <= columns for line in screen.lines), screen.text
+        assert "ead_file" in screen.lines[1]  # the end of an id stays
         assert "0.92" in screen.lines[1]
         assert ("Description" in screen.lines[0]) is (columns >= 120)
 

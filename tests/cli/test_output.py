@@ -2,7 +2,7 @@
 
 import pytest
 
-from cli.output import Column, clean, cut, table_lines, width_of
+from cli.output import Column, clean, cut, cut_middle, table_lines, width_of
 
 COLUMNS = [Column("Tool", 12), Column("Confidence", 10), Column("Reason", 10)]
 ROWS = [
@@ -48,6 +48,21 @@ def test_cut(text: str, made: str) -> None:
     assert cut(text, 4) == made or width_of(cut(text, 4)) <= 4
     assert width_of(cut(text, 4)) <= 4
     assert cut(text, 4) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "made"),
+    [
+        ("influxdb-mcp-server__ListInstances", 20, "influxd…istInstances"),
+        ("服务器__列出实例", 10, "服…出实例"),
+        ("server__list", 12, "server__list"),
+        ("server__list", 4, "s…st"),
+        ("server__list", 1, "…"),
+    ],
+)
+def test_ids_lose_their_middle(text: str, width: int, made: str) -> None:
+    assert cut_middle(text, width) == made
+    assert width_of(made) <= width
 
 
 @pytest.mark.parametrize(
