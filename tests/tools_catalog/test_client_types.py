@@ -68,6 +68,12 @@ class TestFilter:
         assert error["message"] == "There is no server or tool named myserver__ecko. Did you mean myserver__echo?"
         assert error["details"] == {"unknown": ["myserver__ecko"]}
 
+    def test_a_server_without_tools_is_known_and_adds_none(self, api: Api) -> None:
+        catalogue()
+        server_upsert(ServerSpec("prompter", items=(ToolSpec("prompt", "plan", "Plan."),)))
+        assert calls(module(api, filter="prompter,myserver__echo")) == ["myserver__echo"]
+        assert "// There are no tools." in module(api, filter="prompter")
+
     @pytest.mark.parametrize("params", [{"compact": "maybe"}, {"filtre": "x"}, {"filter": "x" * 20_001}])
     def test_bad_parameters_are_refused(self, api: Api, params: dict[str, str]) -> None:
         assert json.loads(module(api, expect=422, **params))["error"]["code"] == "VALIDATION_ERROR"
