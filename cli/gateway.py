@@ -56,6 +56,14 @@ class Gateway:
     def get(self, path: str, **params: Any) -> Any:
         return self._json(path, *self._ask("GET", self._address(path, params)))
 
+    def ready(self) -> dict[str, Any]:
+        """What `GET /ready` says: that all is well, or a failure. Others have that address too, with less in it."""
+        status, kind, body = self._ask("GET", "/ready")
+        answer = self._json("/ready", status, kind, body)
+        if not isinstance(answer, dict) or not isinstance(answer.get("checks"), dict):
+            raise self._stranger("/ready", status, kind, body)
+        return answer
+
     def get_text(self, path: str, **params: Any) -> str:
         status, kind, body = self._ask("GET", self._address(path, params))
         if status != 200:

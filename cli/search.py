@@ -18,8 +18,8 @@ MAX_QUERY = 1000
 def searchable(ctx: click.Context, param: click.Parameter, query: str) -> str:
     if not query.strip():
         raise click.BadParameter("it is empty: say in plain words what the tool should do.", ctx, param)
-    if len(query) > MAX_QUERY:
-        raise click.BadParameter(f"it has {len(query)} characters; {MAX_QUERY} are allowed.", ctx, param)
+    if len(query.strip()) > MAX_QUERY:
+        raise click.BadParameter(f"it has {len(query.strip())} characters; {MAX_QUERY} are allowed.", ctx, param)
     return query
 
 
@@ -106,7 +106,7 @@ def gateway_for(url: str | None, model: str | None = None) -> Iterator[Gateway]:
     """Whoever answers: the gateway named, the one that runs here, or this process."""
     running = find(url)
     if running is not None and model:
-        theirs = running.get("/ready").get("model")
+        theirs = running.ready().get("model")
         if theirs != model and url:
             raise Failure(
                 f"The gateway at {running.url} searches with {theirs}, not with {model}.",
@@ -124,16 +124,21 @@ def gateway_for(url: str | None, model: str | None = None) -> Iterator[Gateway]:
 
 def results_of(found: Any) -> list[dict[str, Any]]:
     results = found.get("results") if isinstance(found, dict) else None
-    if not isinstance(results, list):
-        raise Failure("The gateway answered without results: is it of another version?")
+    if not isinstance(results, list) or not all(map(is_hit, results)):
+        raise Failure("The gateway answered without results: is it of another version, or no gateway at all?")
     return results
+
+
+def is_hit(found: Any) -> bool:
+    needed = {"toolId": str, "confidence": int | float, "reason": str}
+    return isinstance(found, dict) and all(isinstance(found.get(name), kind) for name, kind in needed.items())
 
 
 def what_is_missing(results: list[dict[str, Any]]) -> str:
     """The gateway says that one side is away; which one is told by the reasons of what it found."""
     if not results:
         return "The embedding model or the keyword index is not available: only one of them was asked."
-    if any(str(hit.get("reason")).startswith(BY_MEANING) for hit in results):
+    if any(hit["reason"].startswith(BY_MEANING) for hit in results):
         return "The keyword index is not available yet: these are matches by meaning only."
     return "The embedding model is not available: these are matches by words only."
 

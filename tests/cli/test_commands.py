@@ -119,6 +119,8 @@ class TestGatewaysThatAreNot:
             ((200, "text/html", "<h1>It works!</h1>"), 1, "not as Toolscript does: HTTP 200, text/html: <h1>It works!"),
             ((404, "application/json", {"detail": "no"}), 1, "not as Toolscript does: HTTP 404"),
             ((200, "application/json", []), 1, "answered without results"),
+            ((200, "application/json", {"results": [{"title": "Cats", "url": "…"}]}), 1, "answered without results"),
+            ((200, "application/json", {"results": ["a", None]}), 1, "answered without results"),
             ((503, "application/json", {"error": {"code": "NOT_READY", "message": "Soon."}}), 3, "Error: Soon."),
             (
                 (401, "application/json", {"error": {"code": "UNAUTHORIZED", "message": "Who?"}}),
@@ -136,6 +138,18 @@ class TestGatewaysThatAreNot:
         assert done.returncode == code
         assert says in done.stderr
         assert "Traceback" not in done.stderr
+
+    def test_a_call_that_something_else_answers(self, gateway: StandIn) -> None:
+        gateway.answers["/tools/a__b"] = (200, "application/json", {"content": ["x", {"data": 5}]})
+        assert json.loads(invoked("call", "a__b", env=against(gateway)).stdout) == {"content": ["x", {"data": 5}]}
+
+    @pytest.mark.parametrize("answer", [{"status": "ok"}, ["ok"], "ready", None])
+    def test_another_service_that_is_ready_is_no_gateway(self, gateway: StandIn, answer: object) -> None:
+        gateway.answers["/ready"] = (200, "application/json", json.dumps(answer))
+        for args, code in ((["status"], 3), (["search", "read", "--model", "some-model"], 1)):
+            done = invoked(*args, env=against(gateway))
+            assert done.returncode == code
+            assert "/ready answered, but not as Toolscript does" in done.stderr
 
     def test_a_gateway_that_is_gone_is_not_asked(self, gateway: StandIn, tmp_path: Path) -> None:
         """The file of a gateway that was killed: its process is no more, or its port is closed."""
@@ -164,6 +178,9 @@ class TestGatewaysThatAreNot:
 
 
 class TestFlagsAndVariables:
+    def test_what_stands_around_a_query_does_not_count(self, gateway: StandIn) -> None:
+        assert invoked("search", f" {'x' * 1000}\n", env=against(gateway)).returncode == 0
+
     @pytest.mark.parametrize(
         ("flags", "env", "limit", "threshold"),
         [
