@@ -139,6 +139,12 @@ class TestGatewaysThatAreNot:
         assert says in done.stderr
         assert "Traceback" not in done.stderr
 
+    def test_a_page_is_no_typescript(self, gateway: StandIn) -> None:
+        gateway.answers["/runtime/tools.ts"] = (200, "text/html", "<h1>It works!</h1>")
+        done = invoked("types", env=against(gateway))
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "not as Toolscript does: HTTP 200, text/html: <h1>It works!" in done.stderr
+
     def test_a_call_that_something_else_answers(self, gateway: StandIn) -> None:
         gateway.answers["/tools/a__b"] = (200, "application/json", {"content": ["x", {"data": 5}]})
         assert json.loads(invoked("call", "a__b", env=against(gateway)).stdout) == {"content": ["x", {"data": 5}]}
