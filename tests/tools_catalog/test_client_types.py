@@ -18,6 +18,7 @@ from tests.tools_catalog.typescript import compile_errors
 from tools_catalog.services.catalog import server_upsert, tool_set_active
 from tools_catalog.services.gateway import sessions_close
 from tools_catalog.types import ServerSpec, ToolSpec
+from tools_catalog.typescript.module import CallableTool, render
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
 
@@ -111,8 +112,10 @@ def test_a_module_made_without_a_gateway_calls_nobody_and_takes_nothing_from_str
     written = InProcess().get_text("/runtime/tools.ts", filter="github")
     assert 'fromEnvironment("TOOLSCRIPT_GATEWAY_URL") ?? "")' in written
     (tmp_path / "tools.ts").write_text(written)
+    (tmp_path / "from.ts").write_text(render([CallableTool("s", "t")], base_url="http://origin"))
     said = """
 import { configure, tools } from "./tools.ts";
+import { tools as others } from "./from.ts";
 const code = () => tools.github.echo().catch((error) => [error.status, error.code]);
 const codes = [await code()];
 configure({ url: "http://stranger" });
@@ -120,9 +123,12 @@ for (const body of ["null", "[]", "5", '{"status": "ok"}', "<h1>It works!</h1>"]
   globalThis.fetch = () => Promise.resolve(new Response(body));
   codes.push(await code());
 }
+globalThis.fetch = (url) => Promise.resolve(new Response(JSON.stringify({ content: [], url })));
+codes.push((await others.s.t()).url);
 console.log(JSON.stringify(codes));
 """
-    assert deno(said, tmp_path, TOOLSCRIPT_API_KEY="secret") == [[0, "NO_GATEWAY"], *[[200, "UNKNOWN"]] * 5]
+    said_by = deno(said, tmp_path, TOOLSCRIPT_API_KEY="secret", TOOLSCRIPT_GATEWAY_URL="")
+    assert said_by == [[0, "NO_GATEWAY"], *[[200, "UNKNOWN"]] * 5, "http://origin/tools/s__t"]
 
 
 SCRIPT = """

@@ -99,7 +99,7 @@ function fromEnvironment(name: string): string | undefined {
     process?: { env?: { [name: string]: string | undefined } };
   };
   try {
-    return host.Deno ? host.Deno.env.get(name) : host.process?.env?.[name];
+    return (host.Deno ? host.Deno.env.get(name) : host.process?.env?.[name]) || undefined; // set to nothing is not set
   } catch {
     return undefined; // Deno without --allow-env
   }
