@@ -202,6 +202,13 @@ NASTY: dict[str, Any] = {
         "required": ["x"],
         "additionalProperties": {"type": "string"},
     },
+    "required_of_the_rest_in_parts": {
+        "type": "object",
+        "required": ["x"],
+        "additionalProperties": {
+            "allOf": [{"properties": {"a": {"type": "string"}}}, {"type": "object", "required": ["a"]}]
+        },
+    },
     "members_of_every_object": {
         "type": "object",
         "properties": {name: {"type": "string"} for name in ["constructor", "toString", "valueOf", "hasOwnProperty"]},

@@ -153,10 +153,12 @@ class SchemaTypes:
             for name, found in types.items()
         ]
         others = self._others(schema, depth)
-        lines += [f"{key(name)}: {(others or UNKNOWN).text};" for name in required if name not in types]
+        undeclared = {name: others or UNKNOWN for name in required if name not in types}
+        lines += [f"{key(name)}: {found.text};" for name, found in undeclared.items()]
         if others:
             optional = any(name not in required for name in types)
-            lines.append(f"[key: string]: {_wide_enough(others, list(types.values()), optional).text};")
+            wide = _wide_enough(others, [*types.values(), *undeclared.values()], optional)
+            lines.append(f"[key: string]: {wide.text};")
         if not lines:
             empty = alone and properties == schema.get("properties")
             return NO_FIELDS if empty or schema.get("additionalProperties") is False else ANY_OBJECT
