@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from cli.errors import failure_of
 from cli.progress import progress
 
 NAMES = ("hierarchical", "direct", "hybrid", "gateway")
@@ -42,7 +43,7 @@ def evaluate(folder: Path, strategies: tuple[str, ...], output: str) -> None:
         with progress() as report:
             scores = run(folder, strategies or DEFAULT, report)
     except ToolscriptError as exc:
-        raise click.ClickException(exc.message) from None
+        raise failure_of(exc) from None
     if output == "json":
         click.echo(json.dumps({"strategies": scores}, indent=2))
     else:

@@ -13,6 +13,7 @@ from django.db import connection
 
 from search.services.evaluation import evaluate, measures, read_set
 from search.services.scratch import scratch_database, scratch_prefix
+from tests.cli.terminal import invoked
 from tests.processes import ROOT, environment
 from tests.world import make_world
 from tools_catalog.models import Tool
@@ -105,6 +106,15 @@ def test_a_bad_set_is_named(tmp_path: Path, tools: list[Any], queries: list[Any]
     write(tmp_path, tools, queries)
     with pytest.raises(ValidationFailed, match=message):
         read_set(tmp_path)
+
+
+def test_a_database_that_is_away_is_worth_another_try(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(connection.settings_dict, "HOST", "127.0.0.1")
+    monkeypatch.setitem(connection.settings_dict, "PORT", "9")
+    done = invoked("eval", str(folder))
+    assert done.returncode == 3
+    assert "The database is not reachable" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_lines_are_counted_as_an_editor_counts_them(folder: Path) -> None:

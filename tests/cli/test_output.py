@@ -2,6 +2,7 @@
 
 import pytest
 
+from cli.errors import no_database
 from cli.output import Column, clean, cut, cut_middle, table_lines, width_of
 
 COLUMNS = [Column("Tool", 12), Column("Confidence", 10), Column("Reason", 10)]
@@ -77,3 +78,9 @@ def test_ids_lose_their_middle(text: str, width: int, made: str) -> None:
 )
 def test_nothing_that_steers_a_terminal_is_printed(text: str, made: str) -> None:
     assert clean(text) == made
+
+
+def test_what_a_driver_says_in_several_lines_becomes_one() -> None:
+    said = no_database(OSError('connection to server at "h" failed: refused\n\tIs the server running on that host?'))
+    assert said.message == 'The database is not reachable: connection to server at "h" failed: refused'
+    assert said.exit_code == 3

@@ -18,7 +18,7 @@ def gateway() -> Iterator[StandIn]:
     with stand_in() as server:
         server.finds()
         server.answers["/tools/demo__note"] = (200, "application/json", {"content": [], "isError": False})
-        server.answers["/runtime/tools.ts"] = (200, "text/plain", "export {}")
+        server.answers["/runtime/tools.ts"] = (200, "application/typescript", "export {}")
         yield server
 
 
