@@ -96,13 +96,13 @@ def _refused(name: str) -> NoReturn:
 def lines_of(answer: Any) -> list[str]:
     """The text parts as they are; what is no text is named, with its size."""
     content = answer.get("content") if isinstance(answer, dict) else None
-    if not isinstance(content, list):
+    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
         return [json.dumps(answer, ensure_ascii=False, indent=2)]
     lines = []
     for part in content:
         if part.get("type") == "text":
             lines.append(str(part.get("text", "")))
-        elif "data" in part:
+        elif isinstance(part.get("data"), str):
             lines.append(f"[{part.get('type')}, {part.get('mimeType')}, {len(part['data'])} characters of base64]")
         else:
             lines.append(json.dumps(part, ensure_ascii=False))

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from cli.output import clean, say, say_json
+from cli.progress import progress
 
 progress_console = Console(stderr=True)
 """Progress goes to stderr, so that a pipe gets the result alone."""
@@ -16,8 +17,8 @@ progress_console = Console(stderr=True)
 @contextmanager
 def bars(*, quiet: bool) -> Iterator[Progress]:
     columns = (TextColumn("{task.description:>24}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=progress_console, disable=quiet or not progress_console.is_terminal) as progress:
-        yield progress
+    with Progress(*columns, console=progress_console, disable=quiet or not progress_console.is_terminal) as shown:
+        yield shown
 
 
 def refresh_index(*, quiet: bool) -> str:
@@ -26,19 +27,11 @@ def refresh_index(*, quiet: bool) -> str:
     from core.errors import ToolscriptError
     from tools_catalog.services.reindex import index_refresh
 
-    tasks: dict[str, Any] = {}
-    with bars(quiet=quiet) as progress:
-
-        def report(label: str, done: int, total: int) -> None:
-            if label not in tasks:
-                tasks[label] = progress.add_task(f"index of {label}", total=total)
-            progress.update(tasks[label], completed=done, total=total)
-
-        try:
-            with scope.scoped(scope.ALL):  # one index for all
-                space = index_refresh(progress=report)
-        except ToolscriptError as exc:
-            return f"The index was not brought up to date: {exc.message}"
+    try:
+        with progress(quiet) as report, scope.scoped(scope.ALL):  # one index for all
+            space = index_refresh(progress=lambda label, done, total: report(f"index of {label}", done, total))
+    except ToolscriptError as exc:
+        return f"The index was not brought up to date: {exc.message}"
     return "" if space else "The running service brings the index up to date."
 
 

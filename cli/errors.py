@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import click
+
 from core.errors import ToolscriptError
 
 OK = 0
@@ -14,14 +16,19 @@ BROKEN_PIPE = 141
 """What a shell says of a program that was writing to `head`."""
 
 
-class Failure(Exception):
+class Failure(click.ClickException):
     """Ends a command with a message, a hint where there is one, and an exit code."""
 
     def __init__(self, message: str, *, hint: str = "", code: int = FAILED) -> None:
         super().__init__(message)
-        self.message = message
         self.hint = hint
-        self.exit_code = code
+        self.exit_code = code  # type: ignore[misc]  # click takes it from the instance
+
+
+def no_database(error: Exception) -> Failure:
+    """The driver says it in several lines; the first one says what is wrong."""
+    reason = next(iter(str(error).splitlines()), "it does not answer")
+    return Failure(f"The database is not reachable: {reason}", code=UNAVAILABLE)
 
 
 def failure_of(error: ToolscriptError) -> Failure:

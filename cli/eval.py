@@ -2,14 +2,12 @@
 
 import json
 import os
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
-if TYPE_CHECKING:
-    from rich.progress import Progress
+from cli.errors import failure_of
+from cli.progress import progress
 
 NAMES = ("hierarchical", "direct", "hybrid", "gateway")
 DEFAULT = NAMES[:3]
@@ -42,35 +40,14 @@ def evaluate(folder: Path, strategies: tuple[str, ...], output: str) -> None:
     from search.services.evaluation import evaluate as run
 
     try:
-        with _bars() as bars:
-            scores = run(folder, strategies or DEFAULT, _report(bars))
+        with progress() as report:
+            scores = run(folder, strategies or DEFAULT, report)
     except ToolscriptError as exc:
-        raise click.ClickException(exc.message) from None
+        raise failure_of(exc) from None
     if output == "json":
         click.echo(json.dumps({"strategies": scores}, indent=2))
     else:
         _table(folder, scores)
-
-
-def _bars() -> "Progress":
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description:>12}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty())
-
-
-def _report(bars: "Progress") -> Any:
-    tasks: dict[str, Any] = {}
-
-    def report(label: str, done: int, total: int) -> None:
-        if not total:
-            return
-        if label not in tasks:
-            tasks[label] = bars.add_task(label, total=total)
-        bars.update(tasks[label], completed=done, total=total)
-
-    return report
 
 
 def _table(folder: Path, scores: dict[str, dict[str, float]]) -> None:

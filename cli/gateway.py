@@ -24,6 +24,7 @@ ADDRESS_FILE = "gateway.json"
 
 SENDABLE = re.compile(r"[!-~]*")
 """What may stand in the first line of a request."""
+TYPESCRIPT = "application/typescript"
 MAYBE_DONE = "The call may have been done all the same: look before you repeat it."
 
 
@@ -56,10 +57,21 @@ class Gateway:
     def get(self, path: str, **params: Any) -> Any:
         return self._json(path, *self._ask("GET", self._address(path, params)))
 
+    def ready(self) -> dict[str, Any]:
+        """What `GET /ready` says: that all is well, or a failure. Others have that address too, with less in it."""
+        status, kind, body = self._ask("GET", "/ready")
+        answer = self._json("/ready", status, kind, body)
+        if not isinstance(answer, dict) or not isinstance(answer.get("checks"), dict):
+            raise self._stranger("/ready", status, kind, body)
+        return answer
+
     def get_text(self, path: str, **params: Any) -> str:
+        """Code: never a page of whoever else listens there."""
         status, kind, body = self._ask("GET", self._address(path, params))
         if status != 200:
             self._json(path, status, kind, body)
+        if kind != TYPESCRIPT:
+            raise self._stranger(path, status, kind, body)
         return body.decode("utf-8", "replace")
 
     def call(self, path: str, arguments: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from cli.errors import failure_of
 from cli.identity import identify
 from cli.output import clean, note, say_json
 from cli.service import prepare_database
@@ -53,7 +54,7 @@ def ingest(paths: tuple[str, ...], output: str, prune: bool, **options: Any) -> 
     try:
         report = _run(paths, output=output, prune=prune, **options)
     except ToolscriptError as exc:
-        raise click.ClickException(exc.message) from None
+        raise failure_of(exc) from None
     except DatabaseError as exc:
         reason = str(exc).splitlines()[0]
         raise click.ClickException(f"The database refused this: {reason}") from None

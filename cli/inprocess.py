@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from cli import settings
-from cli.errors import Failure
+from cli.errors import no_database
 from cli.gateway import Gateway
 from cli.output import note
 
@@ -122,7 +122,7 @@ def _prepare() -> None:
                 call_command("prepare", stdout=io.StringIO())
         _insist_on_the_gpu()
     except OperationalError as exc:
-        raise Failure(f"The database is not reachable: {exc}".strip()) from None
+        raise no_database(exc) from None
     except CommandError as exc:
         _insist_on_the_gpu()
         note(str(exc), "warn")

@@ -2,6 +2,8 @@
 
 import click
 
+from cli.errors import failure_of
+
 EPILOG = """\b
 Examples:
   {"mcpServers": {"toolscript": {"command": "toolscript", "args": ["mcp"]}}}
@@ -25,7 +27,7 @@ def mcp() -> None:
     try:
         identify()  # a key that opens nothing is said before the client waits
     except ToolscriptError as exc:
-        raise click.ClickException(exc.message) from None
+        raise failure_of(exc) from None
     import anyio
 
     from mcp_endpoint.stdio import serve

@@ -25,9 +25,11 @@ ELLIPSIS = "…"
 class Column:
     title: str
     floor: int = 8
-    """Where the terminal is too narrow, the widest columns are cut first, none below this."""
+    """Where the terminal is too narrow, the widest columns are cut first, none below this while there is room."""
     right: bool = False
     style: str = ""
+    tail: bool = False
+    """Whether the end tells one from the other, as in the ids of tools: what is cut goes out of the middle."""
 
 
 def wants_colour(stream: IO[str] | None = None) -> bool:
@@ -117,6 +119,19 @@ def cut(text: str, width: int) -> str:
     return kept.rstrip() + ELLIPSIS
 
 
+def cut_middle(text: str, width: int) -> str:
+    """Two thirds of the room are for the end."""
+    if width_of(text) <= width:
+        return text
+    end, used = "", 0
+    for char in reversed(text):
+        used += _cell(char)
+        if used > (width - 1) * 2 // 3:
+            break
+        end = char + end
+    return cut(text, width - width_of(end)) + end
+
+
 def terminal_width() -> int | None:
     """None where the output is no terminal: a pipe gets every character."""
     return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else None
@@ -140,24 +155,24 @@ def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], width:
 
 
 def _fitted(natural: list[int], floors: list[int], width: int | None) -> list[int]:
-    """Takes what is too much from the widest column, again and again: narrow ones stay whole."""
+    """Takes what is too much from the widest column, again and again: narrow ones stay whole.
+
+    Floors give way where the terminal has no room for them: a line that is wrapped can be read by nobody.
+    """
     widths = list(natural)
     if width is None:
         return widths
     room = width - len(GAP) * (len(widths) - 1)
-    while sum(widths) > room:
-        able = [i for i, w in enumerate(widths) if w > floors[i]]
-        if not able:
-            break
-        widest = max(able, key=lambda i: widths[i])
-        widths[widest] -= 1
+    for least in (floors, [1] * len(widths)):
+        while sum(widths) > room and (able := [i for i, w in enumerate(widths) if w > least[i]]):
+            widths[max(able, key=lambda i: widths[i])] -= 1
     return widths
 
 
 def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int], styles: Sequence[str]) -> str:
     parts = []
     for i, (cell, column, width) in enumerate(zip(cells, columns, widths, strict=True)):
-        text = cut(cell, width)
+        text = cut_middle(cell, width) if column.tail else cut(cell, width)
         pad = " " * (width - width_of(text))
         last = i == len(cells) - 1 and not column.right
         shown = styled(text, styles[i])

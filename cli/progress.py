@@ -42,11 +42,14 @@ def _bars() -> Iterator[Report]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description:>8}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    label = TextColumn("{task.description:>8}", justify="right")
+    columns = (label, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     tasks: dict[str, Any] = {}
     with Progress(*columns, console=Console(stderr=True), transient=False) as bars:
 
         def report(label: str, done: int, total: int) -> None:
+            if not total:
+                return
             if label not in tasks:
                 tasks[label] = bars.add_task(label, total=total)
             bars.update(tasks[label], completed=done, total=total)

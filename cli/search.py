@@ -10,6 +10,7 @@ from cli.output import Column, clean, note, output_option, say, say_json, table,
 from cli.settings import LIMIT, MAX_LIMIT, THRESHOLD, Share, data_dir_option, gateway_option
 
 ROOM_FOR_DESCRIPTIONS = 120
+BY_MEANING = ("Semantic similarity", "Capability inference")
 MAX_QUERY = 1000
 """As the gateway has it."""
 
@@ -17,8 +18,8 @@ MAX_QUERY = 1000
 def searchable(ctx: click.Context, param: click.Parameter, query: str) -> str:
     if not query.strip():
         raise click.BadParameter("it is empty: say in plain words what the tool should do.", ctx, param)
-    if len(query) > MAX_QUERY:
-        raise click.BadParameter(f"it has {len(query)} characters; {MAX_QUERY} are allowed.", ctx, param)
+    if len(query.strip()) > MAX_QUERY:
+        raise click.BadParameter(f"it has {len(query.strip())} characters; {MAX_QUERY} are allowed.", ctx, param)
     return query
 
 
@@ -88,7 +89,7 @@ def search(
         found = asked.get("/search", q=query, limit=limit, threshold=threshold, alpha=alpha)
         results = results_of(found)
         if found.get("degraded"):
-            note("The embedding model is not available: these are matches by words only.", "warn")
+            note(what_is_missing(results), "warn")
         if output == "json":
             say_json(found)
         elif not results:
@@ -105,7 +106,7 @@ def gateway_for(url: str | None, model: str | None = None) -> Iterator[Gateway]:
     """Whoever answers: the gateway named, the one that runs here, or this process."""
     running = find(url)
     if running is not None and model:
-        theirs = running.get("/ready").get("model")
+        theirs = running.ready().get("model")
         if theirs != model and url:
             raise Failure(
                 f"The gateway at {running.url} searches with {theirs}, not with {model}.",
@@ -123,13 +124,27 @@ def gateway_for(url: str | None, model: str | None = None) -> Iterator[Gateway]:
 
 def results_of(found: Any) -> list[dict[str, Any]]:
     results = found.get("results") if isinstance(found, dict) else None
-    if not isinstance(results, list):
-        raise Failure("The gateway answered without results: is it of another version?")
+    if not isinstance(results, list) or not all(map(is_hit, results)):
+        raise Failure("The gateway answered without results: is it of another version, or no gateway at all?")
     return results
 
 
+def is_hit(found: Any) -> bool:
+    needed = {"toolId": str, "confidence": int | float, "reason": str}
+    return isinstance(found, dict) and all(isinstance(found.get(name), kind) for name, kind in needed.items())
+
+
+def what_is_missing(results: list[dict[str, Any]]) -> str:
+    """The gateway says that one side is away; which one is told by the reasons of what it found."""
+    if not results:
+        return "The embedding model or the keyword index is not available: only one of them was asked."
+    if any(hit["reason"].startswith(BY_MEANING) for hit in results):
+        return "The keyword index is not available yet: these are matches by meaning only."
+    return "The embedding model is not available: these are matches by words only."
+
+
 def show(results: list[dict[str, Any]]) -> None:
-    columns = [Column("Tool", 20, style="name"), Column("Confidence", 10), Column("Reason", 16)]
+    columns = [Column("Tool", 20, style="name", tail=True), Column("Confidence", 10), Column("Reason", 16)]
     rows: list[list[object]] = [[hit["toolId"], f"{hit['confidence']:.2f}", hit["reason"]] for hit in results]
     width = terminal_width()
     if width is not None and width >= ROOM_FOR_DESCRIPTIONS:

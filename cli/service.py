@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from cli import settings as own
-from cli.errors import WRONG_USE, Failure
+from cli.errors import WRONG_USE, Failure, no_database
 from cli.output import note
 
 PREPARING = 0x746F6F70
@@ -70,7 +70,7 @@ def one_at_a_time() -> Iterator[None]:
                 note("Waiting for another command that prepares the database …", "dim")
                 cursor.execute("SELECT pg_advisory_lock(%s, 0)", [PREPARING])
     except OperationalError as exc:
-        raise Failure(f"The database is not reachable: {exc}".strip()) from None
+        raise no_database(exc) from None
     try:
         yield
     finally:

@@ -36,7 +36,7 @@ def data_dir_option(command: Command) -> Command:
     """`--data-dir`: for this command only, and for everything it starts."""
     return click.option(
         "--data-dir",
-        type=click.Path(file_okay=False, path_type=Path),
+        type=click.Path(file_okay=False),
         expose_value=False,
         callback=_use_data_dir,
         is_eager=True,
@@ -44,9 +44,12 @@ def data_dir_option(command: Command) -> Command:
     )(command)
 
 
-def _use_data_dir(ctx: click.Context, param: click.Parameter, value: Path | None) -> None:
-    if value is not None and not ctx.resilient_parsing:
-        os.environ["TOOLSCRIPT_DATA_DIR"] = str(value.expanduser().absolute())
+def _use_data_dir(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is None or ctx.resilient_parsing:
+        return
+    if not value.strip():  # a path that is empty would be the folder one happens to be in
+        raise click.BadParameter("it is empty.", ctx, param)
+    os.environ["TOOLSCRIPT_DATA_DIR"] = str(Path(value).expanduser().absolute())
 
 
 def gateway_option(command: Command) -> Command:

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from cli.errors import failure_of
 from cli.identity import identify, operator_only
 from cli.output import Column, output_option, say_json, table
 from cli.service import prepare_database
@@ -100,7 +101,7 @@ def propose(everything: bool) -> None:
             everything=everything, progress=lambda done, of: click.echo(f"named {done} of {of}", err=True)
         )
     except ToolscriptError as exc:
-        raise click.ClickException(exc.message) from None
+        raise failure_of(exc) from None
     click.echo(f"{report.looked_at} tools looked at, {report.clusters} clusters, {report.created} suggestions filed.")
     rows = Suggestion.objects.filter(pk__in=report.suggestion_ids)
     if rows:
@@ -194,7 +195,7 @@ def classify(retry: bool) -> None:
             skills_refresh_live()
             click.echo(f"{total} tools done", err=True)
     except ToolscriptError as exc:
-        raise click.ClickException(exc.message) from None
+        raise failure_of(exc) from None
     if not total:
         click.echo("Nothing waits to be classified.")
         return
@@ -219,7 +220,7 @@ def _decide(suggestion_id: int, decide: Any) -> None:
         caller.require_write(suggestion.tenant_id, "This suggestion")
         click.echo(decide(suggestion, by))
     except ToolscriptError as exc:
-        raise click.ClickException(exc.message) from None
+        raise failure_of(exc) from None
     request_skill_refresh()
     request_classification(by)
 

@@ -62,8 +62,8 @@ def _files(folder: Path) -> list[Path]:
 
 def _asked(gateway: Gateway) -> dict[str, Any]:
     try:
-        answer = gateway.get("/ready")
-        return {"ready": True, "checks": answer.get("checks", {}), "model": answer.get("model")}
+        answer = gateway.ready()
+        return {"ready": True, "checks": answer["checks"], "model": answer.get("model")}
     except Failure as exc:
         return {"problem": exc.message}
 

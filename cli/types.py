@@ -8,6 +8,13 @@ from cli.search import gateway_for
 from cli.settings import data_dir_option, gateway_option
 
 
+def named(ctx: click.Context, param: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    """An empty name is a variable that is not set, and must not stand for all tools."""
+    if not all(name.strip(" ,") for name in names):
+        raise click.BadParameter("one of them is empty.", ctx, param)
+    return names
+
+
 @click.command(
     epilog="""\b
 Examples:
@@ -16,7 +23,7 @@ Examples:
   toolscript types github --compact --file github.ts
 """
 )
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, callback=named)
 @click.option("--compact", is_flag=True, help="Without comments: the same types in fewer words.")
 @click.option(
     "--file", "-f", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file instead of stdout."

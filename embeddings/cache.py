@@ -54,7 +54,9 @@ class VectorCache:
         return self._folder / f"embeddings-{config_hash(self._servers)}.json" if self._folder else None
 
     def is_missing(self) -> bool:
-        return self.file is not None and not self.file.exists()
+        with suppress(OSError):
+            return self.file is not None and not self.file.exists()
+        return False
 
     def get(self, digest: str) -> Vectors | None:
         if self._own is None:
@@ -87,7 +89,7 @@ class VectorCache:
 
     def _read(self, file: Path | None, *, quiet: bool) -> Known:
         """What the file holds for this model. `quiet` where another model is no surprise."""
-        if file is None or not file.exists():
+        if file is None:
             return {}
         try:
             content = json.loads(file.read_text(encoding="utf-8"))
@@ -100,7 +102,9 @@ class VectorCache:
             known = {row["hash"]: _unpacked(row["vector"], self._dim) for row in content["tools"].values()}
             with suppress(OSError):
                 os.utime(file)  # what is used is kept longest
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as exc:
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as exc:
             log.warning("embedding_cache.ignored", file=file.name, reason=f"it cannot be read: {exc}")
             return {}
         return known
@@ -138,9 +142,10 @@ def _write(file: Path, content: str) -> None:
 def _files(folder: Path) -> list[Path]:
     """Last used first."""
     dated = []
-    for file in folder.glob("embeddings-*.json"):
-        with suppress(OSError):  # another process may have removed it
-            dated.append((file.stat().st_mtime, file))
+    with suppress(OSError):  # a folder that may not be looked into
+        for file in folder.glob("embeddings-*.json"):
+            with suppress(OSError):  # another process may have removed it
+                dated.append((file.stat().st_mtime, file))
     return [file for _, file in sorted(dated, reverse=True)]
 
 

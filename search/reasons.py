@@ -30,4 +30,5 @@ def reason(evidence: Evidence, parts: list[Part], alpha: float, tool: ToolHit, s
 
 def _name(skill_names: dict[str, str], skill_id: str | None) -> str:
     name = skill_names.get(skill_id or "", (skill_id or "").replace("_", " "))
-    return name if name[:2].isupper() else name[:1].lower() + name[1:]
+    rest_of_word = name.partition(" ")[0][1:]
+    return name if rest_of_word != rest_of_word.lower() else name[:1].lower() + name[1:]  # SQL and NoSQL stay

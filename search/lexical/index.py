@@ -135,7 +135,7 @@ class Index:
     fresh: dict[int, Document]
     """what the small block is made of"""
     names: dict[str, tuple[int, ...]]
-    """By name without anything but letters and digits, alone and with the server."""
+    """By name without anything but letters and digits, alone and with the server. One that has none stands as it is."""
     cache: dict[str, Any] = field(default_factory=dict)
     """Lists derived on first use."""
 
@@ -220,13 +220,17 @@ def _names(entries: dict[int, Entry]) -> dict[str, tuple[int, ...]]:
     return names
 
 
+def _spellings(entry: Entry) -> set[str]:
+    return {squash(name) for name in entry.names} if squash(entry.names[0]) else set(entry.names)
+
+
 def _name(names: dict[str, tuple[int, ...]], tool_id: int, entry: Entry) -> None:
-    for name in {squash(name) for name in entry.names}:
+    for name in _spellings(entry):
         names[name] = (*names.get(name, ()), tool_id)
 
 
 def _unname(names: dict[str, tuple[int, ...]], tool_id: int, entry: Entry) -> None:
-    for name in {squash(name) for name in entry.names}:
+    for name in _spellings(entry):
         names[name] = tuple(other for other in names[name] if other != tool_id)
         if not names[name]:
             del names[name]

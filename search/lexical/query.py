@@ -155,7 +155,7 @@ def _names(
     index: Index, query: str, tenant_id: int | None, item_type: str | None, unknown: bool
 ) -> dict[int, NameMatch]:
     name, typed = squash(query), query.strip()
-    exact = _visible(index, index.names.get(name, ()), tenant_id, item_type)
+    exact = _visible(index, index.names.get(name) or index.names.get(typed, ()), tenant_id, item_type)
     if exact or not name or len(words(query)) > NAME_WORDS:
         return {i: NameMatch(1.0 if typed in index.entries[i].names else ALMOST, exact=True) for i in exact}
     # In one piece, but several words: a name, even when each of its words is known.

@@ -7,13 +7,14 @@ from functools import lru_cache
 
 import snowballstemmer  # type: ignore[import-untyped]
 
-_PIECES = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 LONGEST_PAIR = 24
 _LETTERS_OR_DIGITS = re.compile(r"[^\W\d_]+|\d+")
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 """Scripts that put no spaces between words (and Korean, whose endings are written on)."""
+_IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_PIECES = re.compile(rf"[^\W_{_UNSPACED}]+|(?:(?!\W)[{_UNSPACED}])+")
 
 # Words of a request that say nothing about the tool. Names are matched before these are dropped.
 _STOP = """
@@ -38,14 +39,14 @@ def plain(text: str) -> str:
 
 
 def pieces(text: str) -> list[str]:
-    """What stands between spaces and signs."""
+    """What stands between spaces and signs, or between words of another script: `查询GitHub仓库` are three."""
     return _PIECES.findall(plain(text))
 
 
 @lru_cache(maxsize=200_000)
 def words_in(piece: str) -> tuple[str, ...]:
     """`readFile` is `read file`; what was written in one piece stays findable so too: GitHub is `git hub github`."""
-    if _UNSPACED.search(piece):
+    if _IS_UNSPACED.match(piece):
         return tuple(piece[i : i + 2] for i in range(max(1, len(piece) - 1)))
     parts = [part for word in _CAMEL.split(piece) for part in _LETTERS_OR_DIGITS.findall(word.lower())]
     return (*parts, piece.lower()) if len(parts) == 2 and len(piece) <= LONGEST_PAIR else tuple(parts)

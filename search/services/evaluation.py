@@ -28,6 +28,8 @@ DEEPEST = 10
 LONGEST_QUERY = 1000
 NO_SERVER = "tools"
 PATIENCE = 600.0
+NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
+"""No text in the database can hold it."""
 
 Progress = Callable[[str, int, int], None]
 """Called with what is done, how much of it, and of how much."""
@@ -55,12 +57,14 @@ def evaluate(folder: Path, strategies: Sequence[str], progress: Progress) -> Sco
 
 
 def read_set(folder: Path) -> EvaluationSet:
-    tools = list(_lines(folder / "tools.jsonl", ("id", "name")))
+    tools = [tool for _, tool in _lines(folder / "tools.jsonl", ("id", "name"))]
     known = {str(tool["id"]) for tool in tools}
     if len(known) != len(tools):
         raise ValidationFailed(f"{folder / 'tools.jsonl'}: two tools have the same id.")
     questions = []
-    for number, line in enumerate(_lines(folder / "queries.jsonl", ("query", "gold")), 1):
+    for number, line in _lines(folder / "queries.jsonl", ("query", "gold")):
+        if not isinstance(line["gold"], list):
+            raise ValidationFailed(f"{folder / 'queries.jsonl'}: line {number}: gold is no list of ids.")
         gold = frozenset(str(tool_id) for tool_id in line["gold"])
         if not gold or not gold <= known:
             problem = f"no tool has the id {min(gold - known)!r}" if gold else "gold is empty"
@@ -71,7 +75,7 @@ def read_set(folder: Path) -> EvaluationSet:
     return EvaluationSet(tools, questions)
 
 
-def _lines(path: Path, required: Iterable[str]) -> Iterable[dict[str, Any]]:
+def _lines(path: Path, required: Iterable[str]) -> Iterable[tuple[int, dict[str, Any]]]:
     try:
         content = path.read_bytes()
     except OSError as exc:
@@ -80,12 +84,12 @@ def _lines(path: Path, required: Iterable[str]) -> Iterable[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            entry = orjson.loads(line)
+            entry = orjson.loads(NUL.sub(rb"\1 ", line))
         except orjson.JSONDecodeError as exc:
             raise ValidationFailed(f"{path}: line {number} is not JSON: {exc}.") from None
-        if not isinstance(entry, dict) or any(not entry.get(key) for key in required):
+        if not isinstance(entry, dict) or any(entry.get(key) in (None, "") for key in required):
             raise ValidationFailed(f"{path}: line {number} needs {', '.join(required)}.")
-        yield entry
+        yield number, entry
 
 
 def _fill(tools: list[dict[str, Any]], progress: Progress) -> dict[int, str]:

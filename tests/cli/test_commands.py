@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.main import COMMANDS
+from cli.output import width_of
 from tests.cli.gateway_stand_in import StandIn, stand_in
 from tests.cli.terminal import Terminal, invoked, toolscript
 from tests.processes import ROOT, environment
@@ -33,7 +34,9 @@ class TestInATerminal:
     def test_the_table_fits(self, gateway: StandIn, columns: int) -> None:
         screen = Terminal("search", "read a file", columns=columns, env=against(gateway)).finish()
         assert screen.code == 0, screen.text
-        assert len(screen.lines) == 3  # a line that does not fit would be wrapped into two
+        assert len(screen.lines) == 3
+        assert all(width_of(line) <= columns for line in screen.lines), screen.text
+        assert "ead_file" in screen.lines[1]  # the end of an id stays
         assert "0.92" in screen.lines[1]
         assert ("Description" in screen.lines[0]) is (columns >= 120)
 
@@ -81,78 +84,25 @@ class TestInAPipe:
         assert done.stdout.splitlines()[-1] == "141"
         assert done.stderr == ""
 
-    def test_keyword_only_answers_say_so_on_stderr(self, gateway: StandIn) -> None:
-        gateway.finds(READ, degraded=True)
-        done = toolscript("search", "read", env=against(gateway))
-        assert "matches by words only" in done.stderr
-        assert "read_file" in done.stdout
-
-
-class TestGatewaysThatAreNot:
-    def test_nobody_listens(self) -> None:
-        done = invoked("search", "read", "--gateway", "http://127.0.0.1:9")
-        assert done.returncode == 3
-        assert done.stdout == ""
-        assert "http://127.0.0.1:9 cannot be reached: nothing listens there." in done.stderr
-        assert "toolscript up" in done.stderr
-
-    @pytest.mark.parametrize("url", ["localhost:8000", "ftp://x", "http://", "http://h:99999", "nonsense"])
-    def test_an_address_that_is_none(self, url: str) -> None:
-        done = invoked("search", "read", "--gateway", url)
-        assert done.returncode == 2
-        assert f"Error: {url!r} is no address of a gateway." in done.stderr
-
     @pytest.mark.parametrize(
-        ("answer", "code", "says"),
+        ("reason", "said"),
         [
-            ((200, "text/html", "<h1>It works!</h1>"), 1, "not as Toolscript does: HTTP 200, text/html: <h1>It works!"),
-            ((404, "application/json", {"detail": "no"}), 1, "not as Toolscript does: HTTP 404"),
-            ((200, "application/json", []), 1, "answered without results"),
-            ((503, "application/json", {"error": {"code": "NOT_READY", "message": "Soon."}}), 3, "Error: Soon."),
-            (
-                (401, "application/json", {"error": {"code": "UNAUTHORIZED", "message": "Who?"}}),
-                1,
-                "TOOLSCRIPT_API_KEY",
-            ),
-            ((500, "text/plain", "\x1b[31moops"), 1, "HTTP 500, text/plain: [31moops"),
+            ("Fuzzy match", "matches by words only"),
+            ("Semantic similarity", "matches by meaning only"),
+            (None, "only one of them was asked"),
         ],
     )
-    def test_answers_that_are_none(
-        self, gateway: StandIn, answer: tuple[int, str, object], code: int, says: str
-    ) -> None:
-        gateway.answers["/search"] = answer
-        done = invoked("search", "read", env=against(gateway))
-        assert done.returncode == code
-        assert says in done.stderr
-        assert "Traceback" not in done.stderr
-
-    def test_a_gateway_that_is_gone_is_not_asked(self, gateway: StandIn, tmp_path: Path) -> None:
-        """The file of a gateway that was killed: its process is no more, or its port is closed."""
-        dead = subprocess.Popen(["true"])
-        dead.wait()
-        for pid, url in ((dead.pid, gateway.url), (1, "http://127.0.0.1:9")):
-            (tmp_path / "gateway.json").write_text(json.dumps({"url": url, "pid": pid}))
-            done = invoked("status", "--data-dir", str(tmp_path))
-            assert done.returncode == 3
-            assert "No gateway runs with this data folder." in done.stderr
-        assert gateway.asked == []
-
-    def test_the_running_gateway_of_the_data_folder_is_found(self, gateway: StandIn, tmp_path: Path) -> None:
-        (tmp_path / "gateway.json").write_text(json.dumps({"url": gateway.url, "pid": 1}))
-        (tmp_path / "api_key").write_text("local-key\n")
-        assert invoked("search", "read", "--data-dir", str(tmp_path)).returncode == 0
-        assert gateway.headers[0]["Authorization"] == "Bearer local-key"
-        done = invoked("search", "read", env={"TOOLSCRIPT_DATA_DIR": str(tmp_path), "TOOLSCRIPT_API_KEY": "own"})
-        assert done.returncode == 0
-        assert gateway.headers[1]["Authorization"] == "Bearer own"
-
-    def test_the_key_of_the_data_folder_goes_nowhere_else(self, gateway: StandIn, tmp_path: Path) -> None:
-        (tmp_path / "api_key").write_text("local-key")
-        invoked("search", "read", "--data-dir", str(tmp_path), env=against(gateway))
-        assert "Authorization" not in gateway.headers[0]
+    def test_what_is_missing_is_said_on_stderr(self, gateway: StandIn, reason: str | None, said: str) -> None:
+        gateway.finds(*([("files__read_file", 0.9, reason, "")] if reason else []), degraded=True)
+        done = invoked("search", "read", "--gateway", gateway.url)
+        assert said in done.stderr
+        assert ("read_file" in done.stdout) is (reason is not None)
 
 
 class TestFlagsAndVariables:
+    def test_what_stands_around_a_query_does_not_count(self, gateway: StandIn) -> None:
+        assert invoked("search", f" {'x' * 1000}\n", env=against(gateway)).returncode == 0
+
     @pytest.mark.parametrize(
         ("flags", "env", "limit", "threshold"),
         [

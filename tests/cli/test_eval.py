@@ -13,6 +13,7 @@ from django.db import connection
 
 from search.services.evaluation import evaluate, measures, read_set
 from search.services.scratch import scratch_database, scratch_prefix
+from tests.cli.terminal import invoked
 from tests.processes import ROOT, environment
 from tests.world import make_world
 from tools_catalog.models import Tool
@@ -94,6 +95,9 @@ def test_a_failure_inside_leaves_nothing_behind() -> None:
         ([*TOOLS, TOOLS[0]], QUERIES, "two tools have the same id"),
         ([], QUERIES, "no tool has the id"),
         (TOOLS, [], "no queries"),
+        (TOOLS, [{"query": "x", "gold": 5}], "line 1: gold is no list of ids"),
+        (TOOLS, [{"query": "x", "gold": "a"}], "line 1: gold is no list of ids"),
+        (TOOLS, [{"query": "x", "gold": []}], "line 1: gold is empty"),
     ],
 )
 def test_a_bad_set_is_named(tmp_path: Path, tools: list[Any], queries: list[Any], message: str) -> None:
@@ -104,12 +108,37 @@ def test_a_bad_set_is_named(tmp_path: Path, tools: list[Any], queries: list[Any]
         read_set(tmp_path)
 
 
+def test_a_database_that_is_away_is_worth_another_try(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(connection.settings_dict, "HOST", "127.0.0.1")
+    monkeypatch.setitem(connection.settings_dict, "PORT", "9")
+    done = invoked("eval", str(folder))
+    assert done.returncode == 3
+    assert "The database is not reachable" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_lines_are_counted_as_an_editor_counts_them(folder: Path) -> None:
+    from core.errors import ValidationFailed
+
+    (folder / "queries.jsonl").write_text('\n\n{"query": "x", "gold": ["zz"]}\n')
+    with pytest.raises(ValidationFailed, match="line 3: no tool has the id 'zz'"):
+        read_set(folder)
+
+
+def test_an_id_may_be_zero_and_a_text_hold_a_nul(tmp_path: Path) -> None:
+    write(tmp_path, [{"id": 0, "name": "a\0b", "description": "a \\u0000 b"}], [{"query": "x", "gold": [0]}])
+    given = read_set(tmp_path)
+    assert given.questions[0].gold == {"0"}
+    assert (given.tools[0]["name"], given.tools[0]["description"]) == ("a b", "a \\u0000 b")
+
+
 def test_the_command_prints_json(folder: Path, transactional_db: None) -> None:
     env = environment({"TOOLSCRIPT_DATA_DIR": str(settings.DATA_DIR)})
     command = [sys.executable, "-m", "cli", "eval", str(folder), "--strategy", "hybrid", "--output", "json"]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["strategies"]["hybrid"]["ndcg@10"] == 1
+    assert "hybrid: 2/2\n" in done.stderr
     own = scratch_prefix("toolscript")
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM pg_database WHERE starts_with(datname, %s)", [own])

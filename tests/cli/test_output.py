@@ -2,7 +2,8 @@
 
 import pytest
 
-from cli.output import Column, clean, cut, table_lines, width_of
+from cli.errors import no_database
+from cli.output import Column, clean, cut, cut_middle, table_lines, width_of
 
 COLUMNS = [Column("Tool", 12), Column("Confidence", 10), Column("Reason", 10)]
 ROWS = [
@@ -51,6 +52,21 @@ def test_cut(text: str, made: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "width", "made"),
+    [
+        ("influxdb-mcp-server__ListInstances", 20, "influxd…istInstances"),
+        ("服务器__列出实例", 10, "服…出实例"),
+        ("server__list", 12, "server__list"),
+        ("server__list", 4, "s…st"),
+        ("server__list", 1, "…"),
+    ],
+)
+def test_ids_lose_their_middle(text: str, width: int, made: str) -> None:
+    assert cut_middle(text, width) == made
+    assert width_of(made) <= width
+
+
+@pytest.mark.parametrize(
     ("text", "made"),
     [
         ("\x1b[31mred\x1b[0m", "[31mred [0m"),
@@ -62,3 +78,9 @@ def test_cut(text: str, made: str) -> None:
 )
 def test_nothing_that_steers_a_terminal_is_printed(text: str, made: str) -> None:
     assert clean(text) == made
+
+
+def test_what_a_driver_says_in_several_lines_becomes_one() -> None:
+    said = no_database(OSError('connection to server at "h" failed: refused\n\tIs the server running on that host?'))
+    assert said.message == 'The database is not reachable: connection to server at "h" failed: refused'
+    assert said.exit_code == 3

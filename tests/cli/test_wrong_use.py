@@ -18,7 +18,7 @@ def gateway() -> Iterator[StandIn]:
     with stand_in() as server:
         server.finds()
         server.answers["/tools/demo__note"] = (200, "application/json", {"content": [], "isError": False})
-        server.answers["/runtime/tools.ts"] = (200, "text/plain", "export {}")
+        server.answers["/runtime/tools.ts"] = (200, "application/typescript", "export {}")
         yield server
 
 
@@ -71,6 +71,9 @@ def test_a_key_that_is_none_stops_a_command_before_the_database_starts(tmp_path:
         (["search", "x" * 1001], "it has 1001 characters; 1000 are allowed"),
         (["search", "x", "-t", "nan"], "nan is not in the range"),
         (["search", "x", "--alpha", "NaN"], "NaN is not in the range"),
+        (["search", "x", "--data-dir", ""], "'--data-dir': it is empty"),
+        (["types", ""], "one of them is empty"),
+        (["types", "demo", " "], "one of them is empty"),
         (["types", NOT_UTF8], "is not text in UTF-8"),
         (["types", "demo", "-f", "/no/such/dir/x.ts"], "/no/such/dir/x.ts cannot be written: No such file"),
         (["call", NOT_UTF8], "is not text in UTF-8"),

@@ -8,6 +8,8 @@ import pytest
 from django.db import connection
 from pytest_django import Settings
 
+from search.ranking import Evidence, gateway_parts
+from search.reasons import reason
 from skills.models import Capability, Skill
 from skills.services.capabilities import capability_delete, capability_save
 from skills.services.curation import skill_set_active
@@ -19,6 +21,7 @@ from tests.world import Entry, make_skill, make_tools, make_world
 from tools_catalog.models import EmbeddingSpace, Tool
 from tools_catalog.services.catalog import tool_set_active
 from tools_catalog.services.reindex import index_refresh
+from tools_catalog.types import ToolHit
 
 SHELL = Entry("run_command", "Run a command line in a shell on this machine.", ("shell_execution",), server="gamma")
 
@@ -36,6 +39,16 @@ def found(answer: Any) -> list[str]:
 def replace_weight(relation: Capability, weight: float) -> Capability:
     relation.weight = weight
     return relation
+
+
+@pytest.mark.parametrize(
+    ("name", "written"), [("File operations", "file operations"), ("SQL", "SQL"), ("NoSQL stores", "NoSQL stores")]
+)
+def test_reasons_write_a_skill_as_inside_a_sentence(name: str, written: str) -> None:
+    evidence = Evidence(semantic=0.9)
+    tool = ToolHit(1, "tool", "get", "store", "", 0.9, ["skill"], "skill")
+    said = reason(evidence, gateway_parts(evidence, 0.7), 0.7, tool, {"skill": name})
+    assert said == f"Semantic similarity ({written})"
 
 
 @pytest.fixture

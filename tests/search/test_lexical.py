@@ -62,6 +62,9 @@ class TestWords:
         assert words("base64") == ["base", "64", "base64"]
         assert words("GitHub naïve") == ["git", "hub", "github", "naive"]
         assert words("会议安排") == ["会议", "议安", "安排"]
+        assert words("查询GitHub仓库") == ["查询", "git", "hub", "github", "仓库"]
+        assert words("READMEを読む・file") == ["readme", "を読", "読む", "file"]
+        assert squash("查询_GitHub仓库") == "查询github仓库"
 
     def test_endings_do_not_count(self) -> None:
         assert {stem(word) for word in ("commit", "commits", "committed", "committing")} == {"commit"}
@@ -94,6 +97,10 @@ class TestRanking:
         twins = build([tool(1, "list-users"), tool(2, "list_users"), tool(3, "listUsers")])
         for number, name in enumerate(["list-users", "list_users", "listUsers"], 1):
             assert first(twins, name) == number
+
+    @pytest.mark.parametrize(("query", "found"), [("🔥", {1}), ("alpha__🔥", {1}), ("???", set()), ("alpha", set())])
+    def test_a_name_without_letters_is_only_itself(self, query: str, found: set[int]) -> None:
+        assert set(ask(build([tool(1, "🔥"), *FILES[1:]]), query).names) == found
 
     def test_nothing_in_common_finds_nothing(self) -> None:
         assert ask(self.index, "zzzz qqqq").best == []

@@ -98,6 +98,12 @@ NASTY: dict[str, Any] = {
         "properties": {"n": {"$ref": "#node"}, "m": {"$ref": "https://example.com/tree#/$defs/n"}},
         "$defs": {"n": {"$anchor": "node", "type": "integer"}},
     },
+    "id_with_a_fragment": {
+        "$id": "https://example.com/tree#",
+        "type": "object",
+        "properties": {"m": {"$ref": "https://example.com/tree#/definitions/n"}},
+        "definitions": {"n": {"type": "integer"}},
+    },
     "broken_ref": {"type": "object", "properties": {"a": {"$ref": "#/nowhere"}, "b": {"$ref": "other.json#/x"}}},
     "tuples": {
         "type": "object",
@@ -107,6 +113,7 @@ NASTY: dict[str, Any] = {
             "short": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "number"}], "minItems": 1},
             "long": {"type": "array", "prefixItems": [{"const": i} for i in range(100)]},
             "none": {"type": "array", "prefixItems": []},
+            "more": {"type": "array", "items": [{"type": "string"}], "additionalItems": True},
         },
     },
     "literals": {
@@ -184,6 +191,34 @@ NASTY: dict[str, Any] = {
         "properties": {"a": {"enum": [nested(2000), {"b": nested(2000)}]}, "c": {"default": nested(2000)}},
         "required": ["a"],
     },
+    "list_of_objects": {
+        "type": "object",
+        "properties": {"all": {"$ref": "#/$defs/all"}},
+        "$defs": {"all": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string"}}}}},
+    },
+    "required_of_the_rest": {
+        "type": "object",
+        "properties": {"n": {"type": "number"}},
+        "required": ["x"],
+        "additionalProperties": {"type": "string"},
+    },
+    "required_of_the_rest_in_parts": {
+        "type": "object",
+        "required": ["x"],
+        "additionalProperties": {
+            "allOf": [{"properties": {"a": {"type": "string"}}}, {"type": "object", "required": ["a"]}]
+        },
+    },
+    "members_of_every_object": {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in ["constructor", "toString", "valueOf", "hasOwnProperty"]},
+    },
+    "directives": {
+        "type": "object",
+        "description": "@ts-expect-error",
+        "properties": {"a": {"type": "string", "description": "* @ts-expect-error: as the compiler would read it"}},
+    },
+    "letters that are signs ⸯ": {},
     "list_without_type": {"items": {"type": "string"}},
     "dynamic_ref": {
         "type": "object",

@@ -18,6 +18,7 @@ from tests.tools_catalog.typescript import compile_errors
 from tools_catalog.services.catalog import server_upsert, tool_set_active
 from tools_catalog.services.gateway import sessions_close
 from tools_catalog.types import ServerSpec, ToolSpec
+from tools_catalog.typescript.module import CallableTool, render
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
 
@@ -68,6 +69,12 @@ class TestFilter:
         assert error["message"] == "There is no server or tool named myserver__ecko. Did you mean myserver__echo?"
         assert error["details"] == {"unknown": ["myserver__ecko"]}
 
+    def test_a_server_without_tools_is_known_and_adds_none(self, api: Api) -> None:
+        catalogue()
+        server_upsert(ServerSpec("prompter", items=(ToolSpec("prompt", "plan", "Plan."),)))
+        assert calls(module(api, filter="prompter,myserver__echo")) == ["myserver__echo"]
+        assert "// There are no tools." in module(api, filter="prompter")
+
     @pytest.mark.parametrize("params", [{"compact": "maybe"}, {"filtre": "x"}, {"filter": "x" * 20_001}])
     def test_bad_parameters_are_refused(self, api: Api, params: dict[str, str]) -> None:
         assert json.loads(module(api, expect=422, **params))["error"]["code"] == "VALIDATION_ERROR"
@@ -100,17 +107,28 @@ def deno(script: str, folder: Path, **env: str) -> Any:
     return json.loads(done.stdout)
 
 
-def test_a_module_made_without_a_gateway_calls_nobody(tmp_path: Path) -> None:
+def test_a_module_made_without_a_gateway_calls_nobody_and_takes_nothing_from_strangers(tmp_path: Path) -> None:
     catalogue()
     written = InProcess().get_text("/runtime/tools.ts", filter="github")
     assert 'fromEnvironment("TOOLSCRIPT_GATEWAY_URL") ?? "")' in written
     (tmp_path / "tools.ts").write_text(written)
+    (tmp_path / "from.ts").write_text(render([CallableTool("s", "t")], base_url="http://origin"))
     said = """
-import { tools } from "./tools.ts";
-const code = await tools.github.echo().catch((error) => [error.status, error.code]);
-console.log(JSON.stringify(code));
+import { configure, tools } from "./tools.ts";
+import { tools as others } from "./from.ts";
+const code = () => tools.github.echo().catch((error) => [error.status, error.code]);
+const codes = [await code()];
+configure({ url: "http://stranger" });
+for (const body of ["null", "[]", "5", '{"status": "ok"}', "<h1>It works!</h1>"]) {
+  globalThis.fetch = () => Promise.resolve(new Response(body));
+  codes.push(await code());
+}
+globalThis.fetch = (url) => Promise.resolve(new Response(JSON.stringify({ content: [], url })));
+codes.push((await others.s.t()).url);
+console.log(JSON.stringify(codes));
 """
-    assert deno(said, tmp_path, TOOLSCRIPT_API_KEY="secret") == [0, "NO_GATEWAY"]
+    said_by = deno(said, tmp_path, TOOLSCRIPT_API_KEY="secret", TOOLSCRIPT_GATEWAY_URL="")
+    assert said_by == [[0, "NO_GATEWAY"], *[[200, "UNKNOWN"]] * 5, "http://origin/tools/s__t"]
 
 
 SCRIPT = """

@@ -114,13 +114,14 @@ class TestTheCommand:
         (tmp_path / "good.json").write_text(json.dumps(FORM))
         (tmp_path / "broken.json").write_text("{")
         (tmp_path / "wrong.json").write_text('{"server": "x"}')
-        result = run("import", str(tmp_path), "--no-index")
+        result = run("import", str(tmp_path))
         assert result.exit_code == 1
         assert "mailer: 3 created, 1 refused" in result.stdout
         assert "refused tool 'bad': inputSchema.type: Field required" in result.stdout
         assert "broken.json: This is no JSON" in result.stderr
         assert "wrong.json: tools: a list is expected." in result.stderr
         assert "3 files, 4 items: 3 created" in result.stdout
+        assert "index of tools: 3/3\n" in result.stderr
 
     def test_as_json_and_searchable_at_once(self, tmp_path: Path) -> None:
         path = tmp_path / "good.json"
@@ -133,6 +134,12 @@ class TestTheCommand:
         assert Tool.objects.get(name="send").vectors.get().is_active
         again = json.loads(run("import", str(path), "--output", "json").stdout)
         assert (again["totals"]["created"], again["totals"]["unchanged"]) == (0, 3)
+
+    def test_without_the_index(self, tmp_path: Path) -> None:
+        path = tmp_path / "good.json"
+        path.write_text(json.dumps(FORM))
+        assert "index of" not in run("import", str(path), "--no-index").stderr
+        assert not Tool.objects.get(name="send").vectors.exists()
 
     def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
         result = run("import", str(tmp_path / "none.json"))

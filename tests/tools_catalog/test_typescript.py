@@ -15,7 +15,8 @@ STRICTER = ("--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess", "--noI
 
 
 def nasty_tools() -> list[CallableTool]:
-    return [CallableTool("nasty-server", name, "", schema, schema) for name, schema in NASTY.items()]
+    said = "@ts-expect-error"
+    return [CallableTool("nasty-server", name, said, schema, schema) for name, schema in NASTY.items()]
 
 
 def test_every_nasty_schema_compiles(tmp_path: Path) -> None:
@@ -51,6 +52,10 @@ export async function right(): Promise<void> {
   await tools.nastyServer.combined({ id: "1", extra: 2, kind: "y" });
   await tools.nastyServer.fields_in_variants({ kind: "b", y: "1" });
   await tools.nastyServer.fields_elsewhere({ kind: "a", x: "1" });
+  await tools.nastyServer.tuples({ more: ["a", 5] });
+  await tools.nastyServer.list_of_objects({ all: [{ a: "1" }, { a: "2" }] });
+  await tools.nastyServer.required_of_the_rest({ x: "1", n: 5, y: "2" });
+  await tools.nastyServer.members_of_every_object({ toString: "1" });
   const answer = await tools.nastyServer.literals({ mixed: 1, whatever: json });
   const mixed: "a" | 1 | undefined | null | number | boolean | object = answer.mixed;
   void [mixed, point, ToolscriptError];
@@ -70,6 +75,10 @@ WRONG = [
     'await tools.nastyServer.nullable({ b: "not null" });',
     'await tools.nastyServer.fields_in_variants({ kind: "b", x: "1" });',
     "await tools.nastyServer.fields_elsewhere({ kind: 'a' });",
+    "await tools.nastyServer.list_of_objects({ all: { a: '1' } });",
+    "await tools.nastyServer.required_of_the_rest({ n: 5 });",
+    "await tools.nastyServer.required_of_the_rest({ x: 5 });",
+    "await tools.nastyServer.id_with_a_fragment({ m: '5' });",
     "await tools.nastyServer.absent();",
 ]
 

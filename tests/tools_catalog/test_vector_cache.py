@@ -134,6 +134,7 @@ def flip_a_vector(content: dict[str, Any]) -> str:
         lambda content: "{",
         lambda content: "[]",
         lambda content: "\x00\xff",
+        lambda content: "[" * 100_000,
         lambda content: json.dumps(content)[:-200],
         lambda content: json.dumps({**content, "tools": {"a": 5}}),
         lambda content: json.dumps({**content, "format": 99}),
@@ -179,6 +180,16 @@ def test_a_folder_that_cannot_be_written_stops_nothing(
     with capture_logs() as logs:
         assert index_refresh() is not None
     assert "embedding_cache.not_written" in {entry["event"] for entry in logs}
+
+
+def test_a_folder_that_may_not_be_looked_into_stops_nothing(tmp_path: Path) -> None:
+    """A name that is too long fails at the first look, for root too, as a folder of somebody else does for others."""
+    cache = VectorCache(tmp_path / ("x" * 300), ["alpha"], "m", "v", 2)
+    with capture_logs() as logs:
+        assert cache.get("digest") is None
+        assert not cache.is_missing()
+        cache.save({"t": ("digest", np.array([1.0, 0.0], dtype=np.float32))})
+    assert [entry["event"] for entry in logs] == ["embedding_cache.ignored", "embedding_cache.not_written"]
 
 
 def test_the_folder_stays_small(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from core.errors import NotFound
 from tools_catalog.models import Tool
-from tools_catalog.selectors import tools_listed
+from tools_catalog.selectors import servers_visible, tools_listed
 from tools_catalog.typescript.module import CallableTool, render
 
 NO_ADDRESS = "toolscript.no_address"
@@ -31,6 +31,9 @@ def callable_tools(wanted: list[str] | None, *, tenant_id: int | None) -> list[C
 def _refuse_unknown(wanted: list[str], found: Iterable[CallableTool], tenant_id: int | None) -> None:
     known = {name for tool in found for name in (tool.server, tool.id)}
     missing = [word for word in wanted if word not in known]
+    if missing:  # a server may publish prompts alone
+        known.update(servers_visible(tenant_id).filter(name__in=missing).values_list("name", flat=True))
+        missing = [word for word in missing if word not in known]
     if not missing:
         return
     rows = tools_listed(None, item_type=Tool.Type.TOOL, tenant_id=tenant_id).values_list("server__name", "name")

@@ -99,7 +99,7 @@ function fromEnvironment(name: string): string | undefined {
     process?: { env?: { [name: string]: string | undefined } };
   };
   try {
-    return host.Deno ? host.Deno.env.get(name) : host.process?.env?.[name];
+    return (host.Deno ? host.Deno.env.get(name) : host.process?.env?.[name]) || undefined; // set to nothing is not set
   } catch {
     return undefined; // Deno without --allow-env
   }
@@ -156,14 +156,18 @@ async function callTool<Result>(
   if (!response.ok) {
     throw problemOf(tool, response, body);
   }
-  let answer: { isError?: boolean; content?: ContentBlock[]; structuredContent?: unknown };
+  let answer: { isError?: boolean; content: ContentBlock[]; structuredContent?: unknown } | null;
   try {
     answer = JSON.parse(body) as typeof answer;
   } catch {
-    throw new ToolscriptError(tool, response.status, "UNKNOWN", `The answer is no JSON: ${body.trim().slice(0, 200)}`);
+    answer = null;
+  }
+  if (!answer || !Array.isArray(answer.content)) {
+    const said = `This is no answer of a tool: ${body.trim().slice(0, 200)}`;
+    throw new ToolscriptError(tool, response.status, "UNKNOWN", said);
   }
   if (answer.isError) {
-    const said = (answer.content ?? []).map((part) => part.text ?? "").join("\\n").trim();
+    const said = answer.content.map((part) => part.text ?? "").join("\\n").trim();
     throw new ToolscriptError(tool, response.status, "TOOL_ERROR", said || "The tool reported an error.", answer);
   }
   return (structured ? answer.structuredContent ?? answer : answer) as Result;

@@ -7,6 +7,8 @@ from typing import Any
 from tools_catalog.typescript.names import LINE_BREAKS, deeper
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
+_DIRECTIVE = re.compile(r"[/*\s]*@ts-")
+"""The compiler obeys it on the last line of a comment, which is its own line where there are several."""
 LONGEST_DEFAULT = 200
 
 
@@ -19,7 +21,7 @@ def comment(text: str) -> str:
     lines = [line.rstrip() for line in comment_safe(text).strip().splitlines()]
     if not lines:
         return ""
-    if len(lines) == 1:
+    if len(lines) == 1 and not _DIRECTIVE.match(lines[0]):
         return f"/** {lines[0]} */\n"
     return "\n".join(["/**", *(f" * {line}".rstrip() for line in lines), " */"]) + "\n"
 

@@ -29,7 +29,7 @@ def camel(name: str) -> str:
 
 
 def _allowed(char: str) -> bool:
-    return char.isalnum() if char.isascii() else unicodedata.category(char) in {"Lu", "Ll", "Lt", "Lm", "Lo"}
+    return char.isalnum() if char.isascii() else unicodedata.category(char)[0] == "L" and char.isidentifier()
 
 
 def key(name: str) -> str:

@@ -17,7 +17,7 @@ MOST = 200_000
 class Pointers:
     def __init__(self, root: Any) -> None:
         self._root = root
-        self._base = str(root.get("$id", "")) if isinstance(root, dict) else ""
+        self._base = str(root.get("$id", "")).rstrip("#") if isinstance(root, dict) else ""
         self._anchors: dict[str, str] | None = None
         self._circles = Circles(self._direct)
         self._breadths: dict[int, int] = {}

@@ -25,6 +25,16 @@ MAX_TUPLE = 32
 SIMPLE = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean", "null": "null"}
 OBJECT_WORDS = ("properties", "additionalProperties", "patternProperties")
 ARRAY_WORDS = ("items", "prefixItems")
+IN_ALL_OBJECTS = {
+    "constructor",
+    "hasOwnProperty",
+    "isPrototypeOf",
+    "propertyIsEnumerable",
+    "toLocaleString",
+    "toString",
+    "valueOf",
+}
+"""Even `{}` has these, as functions: to the compiler they are never left out, so only `unknown` lets them be."""
 
 
 class SchemaTypes:
@@ -50,7 +60,7 @@ class SchemaTypes:
 
     def _declared(self, name: str, schema: Any) -> str:
         found = self._type(schema, 0, alone=self._owner not in self._combined)
-        interface = found.kind == "plain" and found.text.startswith("{\n")
+        interface = found.kind == "plain" and found.text.startswith("{\n") and found.text.endswith("}")
         body = f"export interface {name} {found.text}" if interface else f"export type {name} = {found.text};"
         return documented(schema, body, self._comments)
 
@@ -120,7 +130,7 @@ class SchemaTypes:
 
     def _tuple(self, parts: list[Type], rest: Any, schema: dict[str, Any], depth: int) -> Type:
         """All parts are needed unless `minItems` says fewer: a server that names them means them."""
-        more = self._type(rest, depth + 1, direct=False) if rest not in (False, True) else None
+        more = self._type(rest, depth + 1, direct=False) if rest is not False else None
         if len(parts) > MAX_TUPLE:
             return array_of(union([*parts, *([more] if more else [])]))
         least = schema.get("minItems")
@@ -137,14 +147,18 @@ class SchemaTypes:
         named = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
         required = dict.fromkeys(named)
         types = {name: self._type(sub, depth + 1, direct=False) for name, sub in properties.items()}
+        types |= {name: UNKNOWN for name in types if name in IN_ALL_OBJECTS and name not in required}
         lines = [
             documented(properties[name], f"{key(name)}{'' if name in required else '?'}: {found.text};", self._comments)
             for name, found in types.items()
         ]
-        lines += [f"{key(name)}: unknown;" for name in required if name not in types]
-        others = self._others(schema, list(types.values()), depth, all(name in required for name in types))
+        others = self._others(schema, depth)
+        undeclared = {name: others or UNKNOWN for name in required if name not in types}
+        lines += [f"{key(name)}: {found.text};" for name, found in undeclared.items()]
         if others:
-            lines.append(f"[key: string]: {others.text};")
+            optional = any(name not in required for name in types)
+            wide = _wide_enough(others, [*types.values(), *undeclared.values()], optional)
+            lines.append(f"[key: string]: {wide.text};")
         if not lines:
             empty = alone and properties == schema.get("properties")
             return NO_FIELDS if empty or schema.get("additionalProperties") is False else ANY_OBJECT
@@ -153,15 +167,17 @@ class SchemaTypes:
         inside = "\n".join(lines).replace("\n", "\n  ")
         return Type(f"{{\n  {inside}\n}}")
 
-    def _others(self, schema: dict[str, Any], types: list[Type], depth: int, all_required: bool) -> Type | None:
-        """The index signature. The named properties must fit it too, so it is as wide as all of them."""
+    def _others(self, schema: dict[str, Any], depth: int) -> Type | None:
+        """What fields may hold that are not named; None where there are no others."""
         allowed = schema.get("additionalProperties", False)
         patterns = schema.get("patternProperties")
         subs = [] if allowed is False else [allowed]
         subs += list(patterns.values()) if isinstance(patterns, dict) else []
-        if not subs:
-            return None
-        found = [self._type(sub, depth + 1, direct=False) for sub in subs]
-        if any("\n" in part.text for part in types):
-            return UNKNOWN
-        return union([*found, *types, *([] if all_required else [Type("undefined")])])
+        return union(self._type(sub, depth + 1, direct=False) for sub in subs) if subs else None
+
+
+def _wide_enough(others: Type, named: list[Type], optional: bool) -> Type:
+    """The index signature. The named properties must fit it too, so it is as wide as all of them."""
+    if any("\n" in part.text for part in named):
+        return UNKNOWN
+    return union([others, *named, *([Type("undefined")] if optional else [])])
