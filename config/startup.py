@@ -87,19 +87,29 @@ def read_configuration(say: Callable[[str], None]) -> None:
     servers_request_all(SyncRun.Trigger.START)
 
 
-def report_syncs(say: Callable[[str], None], is_stopping: Callable[[], bool]) -> None:
-    """Says how the first syncs went, as they end. A slow server is left to the worker."""
-    waiting = set(Server.objects.filter(due_at__isnull=False).values_list("pk", flat=True))
-    newest = SyncRun.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
-    deadline = time.monotonic() + SYNC_WAIT_SECONDS
-    while waiting and time.monotonic() < deadline and not is_stopping():
-        runs = SyncRun.objects.filter(pk__gt=newest, server__in=waiting, finished_at__isnull=False)
-        for run in runs.select_related("server"):
-            say(synced_line(run))
-            waiting.discard(run.server_id)
-        time.sleep(0.1)
-    for server in Server.objects.filter(pk__in=waiting):
-        say(f"  {server.name}: still being synced, see {base_url()}/admin/tools_catalog/syncrun/")
+class FirstSyncs:
+    """Of the servers that are due. To be made before the worker starts: it may be done before anybody looks."""
+
+    def __init__(self) -> None:
+        self._waiting = set(Server.objects.filter(due_at__isnull=False).values_list("pk", flat=True))
+        self._newest = SyncRun.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+
+    def report(self, say: Callable[[str], None], is_stopping: Callable[[], bool]) -> None:
+        """Says how they went, as they end. A slow server is left to the worker."""
+        deadline = time.monotonic() + SYNC_WAIT_SECONDS
+        self._say_finished(say)
+        while self._waiting and time.monotonic() < deadline and not is_stopping():
+            time.sleep(0.1)
+            self._say_finished(say)
+        for server in Server.objects.filter(pk__in=self._waiting):
+            say(f"  {server.name}: still being synced, see {base_url()}/admin/tools_catalog/syncrun/")
+
+    def _say_finished(self, say: Callable[[str], None]) -> None:
+        runs = SyncRun.objects.filter(pk__gt=self._newest, server__in=self._waiting, finished_at__isnull=False)
+        for run in runs.select_related("server").order_by("pk"):
+            if run.server_id in self._waiting:
+                say(synced_line(run))
+                self._waiting.discard(run.server_id)
 
 
 def synced_line(run: SyncRun) -> str:

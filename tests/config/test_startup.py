@@ -2,10 +2,11 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.utils import timezone
 from pytest_django import Settings
 
-from config.startup import LOG_BYTES, admin_login, base_url, prepare, programs
-from tools_catalog.models import EmbeddingSpace, Tool
+from config.startup import LOG_BYTES, FirstSyncs, admin_login, base_url, prepare, programs
+from tools_catalog.models import EmbeddingSpace, Server, SyncRun, Tool
 from tools_catalog.services.spaces import index_usable
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -83,3 +84,16 @@ def test_a_large_log_is_put_aside(folder: Path) -> None:
 def test_the_address_that_is_printed_can_be_opened(settings: Settings, host: str, url: str) -> None:
     settings.HOST, settings.PORT = host, 8000
     assert base_url() == url
+
+
+def test_a_sync_that_ended_before_anybody_looked_is_said_too() -> None:
+    now = timezone.now()
+    server = Server.objects.create(name="quick", transport="stdio", command="x", due_at=now)
+    ended = {"server": server, "trigger": SyncRun.Trigger.START, "state": SyncRun.State.DONE, "finished_at": now}
+    SyncRun.objects.create(**ended, created=1)
+    syncs = FirstSyncs()
+    SyncRun.objects.create(**ended, created=7)
+    Server.objects.update(due_at=None)
+    said: list[str] = []
+    syncs.report(said.append, lambda: False)
+    assert said == ["  quick: 7 items"]

@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
 from config.postgres import EmbeddedPostgres, PostgresError
-from config.startup import admin_login, announced, base_url, environment, local_key, prepare, programs, report_syncs
+from config.startup import FirstSyncs, admin_login, announced, base_url, environment, local_key, prepare, programs
 from config.supervisor import GaveUp, Supervisor, leaving_daemons_alone, stop_signals
 from core.errors import ToolscriptError
 from core.logs import configure as configure_logs
@@ -71,12 +71,13 @@ class Command(BaseCommand):
 
     def _run(self, postgres: EmbeddedPostgres | None) -> None:
         supervisor = Supervisor(programs(), environment(), self.say)
+        syncs = FirstSyncs()
         supervisor.start()
         try:
             login = admin_login()
             key = "your own; none is made in production" if settings.PRODUCTION else local_key()
             if self._wait_until_ready(supervisor):
-                report_syncs(self.say, lambda: supervisor.stopping)
+                syncs.report(self.say, lambda: supervisor.stopping)
                 self.say(banner(login, key))
             with announced():
                 supervisor.watch(lambda: self._revive(postgres))
