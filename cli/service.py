@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from cli import settings as own
 from cli.errors import WRONG_USE, Failure, no_database
@@ -15,7 +15,7 @@ from cli.output import note
 PREPARING = 0x746F6F70
 """An advisory lock: who holds it prepares the database."""
 
-_held: list[IO[str]] = []
+_held: list[int] = []
 
 
 def set_up() -> None:
@@ -84,16 +84,16 @@ def _start(postgres: Any, data_dir: Path) -> None:
         return  # another command in this process has done it
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
-        users = (data_dir / "commands.lock").open("a")
+        users = os.open(data_dir / "commands.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o666)
         fcntl.flock(users, fcntl.LOCK_SH)
-        _held.append(users)  # closed, and so given back, when the process ends
+        _held.append(users)  # the system closes it, and so gives it back, when the process ends
         if postgres.start():
             atexit.register(_stop, postgres, data_dir, users)
     except (OSError, RuntimeError) as exc:
         raise Failure(f"The database in {data_dir} cannot be started: {exc}") from None
 
 
-def _stop(postgres: Any, data_dir: Path, users: IO[str]) -> None:
+def _stop(postgres: Any, data_dir: Path, users: int) -> None:
     try:
         fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
         with (data_dir / "up.lock").open("a") as up:
