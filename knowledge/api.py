@@ -33,6 +33,7 @@ from knowledge.services.search_documents import documents_search
 from knowledge.services.search_knowledge import knowledge_search
 from knowledge.tasks import request_extraction
 from knowledge.types import DocumentRequest, Filters, KnowledgeRequest, SourceSpec
+from knowledge.uploads import UploadParser, is_upload, upload_values
 from search.api import GatewaySearchView
 from tenants.limits import limit_searches
 from tenants.models import Tenant
@@ -129,7 +130,7 @@ class HealthView(ApiView):
 
 
 class SourcesView(ApiView):
-    parser_classes = [DocumentParser]
+    parser_classes = [DocumentParser, UploadParser]
 
     @extend_schema(**schemas.SOURCE_LIST)
     def get(self, request: Request) -> HttpResponse:
@@ -139,7 +140,7 @@ class SourcesView(ApiView):
 
     @extend_schema(**schemas.SOURCE_CREATE)
     def post(self, request: Request) -> HttpResponse:
-        values = validated(SourceInput, json_body(request))
+        values = upload_values(request) if is_upload(request) else validated(SourceInput, json_body(request))
         caller = caller_of(request)
         owner = caller.owner_of_new_rows()
         tenant = Tenant.objects.get(pk=owner) if owner else None

@@ -4,6 +4,7 @@ import base64
 import binascii
 from typing import Any
 
+import orjson
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -129,6 +130,16 @@ class MetadataField(serializers.Field[Any, Any, Any, Any]):
         if not isinstance(data, dict):
             raise serializers.ValidationError("An object is expected.")
         return data
+
+
+@extend_schema_field({"type": "string", "contentMediaType": "application/json"})
+class WrittenMetadata(MetadataField):
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        try:
+            written = orjson.loads(data)
+        except (orjson.JSONDecodeError, TypeError):
+            raise serializers.ValidationError("An object, written as JSON, is expected.") from None
+        return super().to_internal_value(written)
 
 
 def decoded(text: str) -> bytes:

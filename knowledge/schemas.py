@@ -12,6 +12,7 @@ from knowledge.serializers import (
     PageInput,
     SourceInput,
     SourceListInput,
+    UploadInput,
 )
 
 TEXT: Schema = {"type": "string"}
@@ -127,7 +128,7 @@ SOURCE_CREATE = _operation(
     "source_create",
     "Take a document in",
     _created(INGESTED, 400, 409, 413, 415, 422, 503),
-    request=SourceInput,
+    request={"application/json": SourceInput, "multipart/form-data": UploadInput},
 )
 SOURCE_LIST = _operation(
     "source_list", "List documents", responses(array(SOURCE), 422, 503), parameters=[SourceListInput]

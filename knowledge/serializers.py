@@ -15,7 +15,8 @@ from core.fields import (
     StrictChar,
     StrictInteger,
 )
-from knowledge.fields import NAME, FiltersField, MetadataField, WordsField, decoded
+from knowledge.fields import NAME, FiltersField, MetadataField, WordsField, WrittenMetadata, decoded
+from knowledge.readers import format_of
 from knowledge.rerankers import RERANKERS
 from knowledge.types import FORMATS, FUSIONS, SEARCH_TYPES, DocumentRequest
 
@@ -78,9 +79,9 @@ class KnowledgeParams(serializers.Serializer[Any]):
     topics = CommaList(help_text="Only what has one of these topics.")
 
 
-class SourceInput(serializers.Serializer[Any]):
-    content = StrictChar(trim_whitespace=False, help_text="The document itself; a PDF in base64.")
-    format = serializers.ChoiceField(FORMATS, default="markdown")
+class SourceFields(serializers.Serializer[Any]):
+    """What is said about a document, however it comes."""
+
     path = StrictChar(
         max_length=1000, default="", help_text="Its name among your documents. The same path replaces it."
     )
@@ -90,9 +91,32 @@ class SourceInput(serializers.Serializer[Any]):
     topics = serializers.ListField(child=Name(), max_length=100, default=list)
     metadata = MetadataField(default=dict)
 
+
+class SourceInput(SourceFields):
+    content = StrictChar(trim_whitespace=False, help_text="The document itself; a PDF in base64.")
+    format = serializers.ChoiceField(FORMATS, default="markdown")
+
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         content = attrs["content"]
         return {**attrs, "content": decoded(content) if attrs["format"] == "pdf" else content.encode()}
+
+
+class UploadInput(SourceFields):
+    file = serializers.FileField(help_text="The document itself. Its name is the path where none is given.")
+    format = serializers.ChoiceField(
+        FORMATS, default=None, help_text="Told by the name of the file where it is left out."
+    )
+    metadata = WrittenMetadata(default=dict, help_text="An object, written as JSON.")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        file = attrs.pop("file")
+        name = str(file.name)
+        known = attrs["format"] or format_of(name)
+        if known is None:
+            raise serializers.ValidationError(
+                {"format": [f"It cannot be told from {name[:100]}: {', '.join(FORMATS)}?"]}
+            )
+        return {**attrs, "content": file.read(), "format": known, "path": attrs["path"] or name}
 
 
 class SourceListInput(serializers.Serializer[Any]):
