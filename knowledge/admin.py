@@ -11,7 +11,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from core.errors import Conflict
 from knowledge.metadata import metadata_problem
-from knowledge.models import WORD, Chunk, Extraction, Source
+from knowledge.models import WORD, WORD_EXPECTED, Chunk, Extraction, Source
 from knowledge.services.extract import chat_model
 from knowledge.services.extractions import extraction_delete
 from knowledge.services.ingest import source_delete, source_describe
@@ -44,7 +44,7 @@ class SourceForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def clean_type(self) -> str:
         if not re.fullmatch(WORD, self.cleaned_data["type"]):
-            raise forms.ValidationError("Lower-case letters, digits and underscores, a letter first, are expected.")
+            raise forms.ValidationError(WORD_EXPECTED)
         return str(self.cleaned_data["type"])
 
     def clean_metadata(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from tenants.models import Tenant
 from tools_catalog.models import EmbeddingSpace
 
 WORD = r"^[a-z][a-z0-9_]*$"
+WORD_EXPECTED = "Lower-case letters, digits and underscores, a letter first, are expected."
 LANGUAGE = "english"
 
 

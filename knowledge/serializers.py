@@ -16,12 +16,12 @@ from core.fields import (
     StrictInteger,
 )
 from knowledge.fields import NAME, FiltersField, MetadataField, WordsField, WrittenMetadata, decoded
+from knowledge.models import WORD, WORD_EXPECTED
 from knowledge.readers import format_of
 from knowledge.rerankers import RERANKERS
 from knowledge.types import FORMATS, FUSIONS, SEARCH_TYPES, DocumentRequest
 
 DEFAULTS = DocumentRequest()
-WORD = r"^[a-z][a-z0-9_]*$"
 
 
 @extend_schema_field(NAME)
@@ -43,6 +43,8 @@ class Line(StrictChar):
 
 @extend_schema_field({"type": "string", "minLength": 1, "maxLength": 32, "pattern": WORD})
 class TypeField(serializers.RegexField):
+    default_error_messages = {"invalid": WORD_EXPECTED}
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(WORD + r"\Z", max_length=32, **kwargs)
 

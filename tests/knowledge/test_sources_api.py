@@ -94,6 +94,10 @@ class TestSending:
         assert "ErrorDetail" not in error["message"]
         assert Source.objects.count() == before
 
+    def test_what_a_type_may_be_is_said(self, documents: Documents) -> None:
+        refused = documents.send(content="x", type="No Type", expect=422)
+        assert refused["detail"].startswith("type: Lower-case letters, digits and underscores")
+
     def test_numbers_in_front_matter_that_are_too_large_become_texts(self, documents: Documents) -> None:
         text = "---\nmass: 1.0e+30\ntweet: 1234567890123456789\nsmall: 12\n---\n# Sun\n\nHeavy helium."
         sent = documents.send(content=text, path="sun.md")
