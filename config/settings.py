@@ -1,6 +1,5 @@
 """All settings. Each is read from the environment here and described in docs/configuration.md."""
 
-import secrets
 from pathlib import Path
 
 import dj_database_url
@@ -8,6 +7,7 @@ import dj_database_url
 from config import env
 from config.navigation import NAVIGATION, without_scripts
 from config.postgres import EmbeddedPostgres
+from config.secret import kept_secret
 from core.logs import configure as configure_logs
 from embeddings.devices import DEVICES
 from embeddings.types import EmbeddingOptions
@@ -50,16 +50,7 @@ def _secret_key() -> str:
         return given
     if PRODUCTION:
         raise env.SettingError("toolscript: TOOLSCRIPT_SECRET_KEY must be set when TOOLSCRIPT_PRODUCTION is true")
-    path = DATA_DIR / "secret_key"
-    if not path.exists():
-        DATA_DIR.mkdir(parents=True, exist_ok=True)
-        try:
-            with path.open("x") as file:
-                path.chmod(0o600)
-                file.write(secrets.token_urlsafe(48))
-        except FileExistsError:
-            pass  # another process made it meanwhile
-    return path.read_text()
+    return kept_secret(DATA_DIR / "secret_key")
 
 
 SECRET_KEY = _secret_key()

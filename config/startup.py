@@ -15,6 +15,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
+from config.secret import write_private
 from config.supervisor import Program
 from core.errors import ToolscriptError, Unauthorized
 from skills.services.starter import demo_catalog_create, starter_skills_create
@@ -181,10 +182,9 @@ def admin_login() -> str:
     users = get_user_model().objects
     if not users.filter(is_superuser=True).exists():
         password = settings.ADMIN_PASSWORD or secrets.token_urlsafe(12)
+        if not settings.ADMIN_PASSWORD:  # before there is an admin: whoever is killed in between leaves no riddle
+            write_private(path, password)
         users.create_superuser(ADMIN, password=password)
-        if not settings.ADMIN_PASSWORD:
-            path.touch(mode=0o600)
-            path.write_text(password)
     admin = users.filter(username=ADMIN).first()
     if admin is not None and path.exists() and admin.check_password(path.read_text()):
         return f"{ADMIN} / {path.read_text()}"
@@ -219,9 +219,7 @@ def local_key() -> str:
         except Unauthorized:  # of another database, or revoked
             pass
     _, key = key_create(name="local", is_admin=True, created_by="up")
-    path.unlink(missing_ok=True)
-    path.touch(mode=0o600)
-    path.write_text(key)
+    write_private(path, key)
     return key
 
 

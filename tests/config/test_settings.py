@@ -1,11 +1,14 @@
 """Settings fail loudly at the start, in one line."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
 from benchmarks.service import free_port
 from config import env
+from config.secret import kept_secret
 from tests.processes import environment, manage
 
 
@@ -63,6 +66,28 @@ def test_a_database_that_is_away_is_said_without_a_trace(tmp_path: Path, command
     assert done.returncode != 0
     assert "The database is not reachable" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_whoever_makes_a_secret_at_the_same_moment_gets_the_same_one(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(50):
+            path = tmp_path / str(number) / "secret"
+            together = Barrier(8)
+
+            def make(_: int, path: Path = path, together: Barrier = together) -> str:
+                together.wait()
+                return kept_secret(path)
+
+            [secret] = set(pool.map(make, range(8)))
+            assert len(secret) >= 48
+            assert [file.name for file in path.parent.iterdir()] == ["secret"]
+
+
+def test_an_empty_secret_is_none(tmp_path: Path) -> None:
+    """As a process that was killed while it wrote one left it, before they were written aside."""
+    (tmp_path / "secret").touch()
+    assert len(kept_secret(tmp_path / "secret")) >= 48
+    assert kept_secret(tmp_path / "secret") == (tmp_path / "secret").read_text()
 
 
 def test_the_secret_key_is_made_once_and_kept_private(tmp_path: Path) -> None:
