@@ -11,6 +11,7 @@ import platform
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 
@@ -27,7 +28,7 @@ BUDGET = {"query embedding": 60, "skill stage": 15, "tool stage": 30, "schema st
 
 
 def fill(count: int) -> None:
-    from skills.models import Assignment, Skill
+    from skills.models import Assignment, Capability, Skill
     from tools_catalog.management.commands.reembed import index_progress
     from tools_catalog.models import Tool
     from tools_catalog.services.catalog import server_upsert
@@ -39,6 +40,8 @@ def fill(count: int) -> None:
         Skill(id=catalogue.skill_id(d), name=d.title(), description=f"All about a {d}: find, make and change it.")
         for d in catalogue.DOMAINS
     )
+    provider, *needs = [catalogue.skill_id(d) for d in catalogue.DOMAINS]
+    Capability.objects.bulk_create(Capability(provider_id=provider, need_id=need, weight=0.5) for need in needs)
     for number in range(20):
         items = [ToolSpec("tool", t.name, t.description, input_schema=t.schema) for t in generated[number::20]]
         server_upsert(ServerSpec(f"generated-{number}", items=tuple(items)))
@@ -70,6 +73,10 @@ def requests_for(queries: list[str], **fields: Any) -> list[load.Request]:
     return [("POST", "/api/v1/search", json.dumps({"query": q, **fields}).encode()) for q in queries]
 
 
+def gateway_requests(queries: list[str]) -> list[load.Request]:
+    return [("GET", f"/search?{urlencode({'q': q})}", None) for q in queries]
+
+
 def measure(port: int, count: int, rounds: int) -> dict[str, Any]:
     """Runs every load in every round, one after the other, and gathers them by label."""
     fresh = iter(catalogue.queries(count * rounds * 8))
@@ -88,6 +95,7 @@ def measure(port: int, count: int, rounds: int) -> dict[str, Any]:
                 ("search, repeated query", requests_for([hot[i % 20] for i in range(size)])),
                 ("search, direct, new query", requests_for([next(fresh) for _ in range(size // 4)], strategy="direct")),
                 ("search, hybrid, new query", requests_for([next(fresh) for _ in range(size // 4)], strategy="hybrid")),
+                ("GET /search, new query", gateway_requests([next(fresh) for _ in range(size // 4)])),
             ):
                 gathered.setdefault((label, clients), []).append(load.run(label, port, clients, requests))
     return {"loads": gathered, "embedding alone": alone}
