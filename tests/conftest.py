@@ -6,6 +6,7 @@ import httpx2
 import pytest
 from django.db import connection
 from django.test import TransactionTestCase, override_settings
+from hypothesis import HealthCheck, settings
 from pytest_django.live_server_helper import LiveServer
 
 from core import db
@@ -13,6 +14,10 @@ from tenants.services.keys import key_create
 from tests.config.service import Service, running
 from tests.world import make_world
 from tools_catalog.models import Tool
+
+# The same examples in every run, however slow the machine is: what fails must fail again.
+settings.register_profile("always", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("always")
 
 
 @pytest.fixture(scope="session", autouse=True)

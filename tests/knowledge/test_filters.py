@@ -128,7 +128,7 @@ def make_documents() -> dict[int, dict[str, Any]]:
 def test_sql_and_python_find_the_same() -> None:
     facets = make_documents()
 
-    @settings(max_examples=300, deadline=None, database=None)
+    @settings(max_examples=300)
     @given(filters)
     def same(wanted: Filters) -> None:
         assert found(wanted) == {pk for pk, held in facets.items() if passes(held, wanted)}
@@ -136,7 +136,7 @@ def test_sql_and_python_find_the_same() -> None:
     same()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(filters)
 def test_what_callers_write_is_never_part_of_the_statement(wanted: Filters) -> None:
     """The text of a condition is made of our own words and the names of parameters."""

@@ -12,7 +12,7 @@ from search.fusion import either, rrf, saturate, weighted, zscore
 Fuse = Callable[[Sequence[Mapping[int, float]]], dict[int, float]]
 scores = st.dictionaries(st.integers(0, 20), st.floats(0, 1), max_size=12)
 shares = st.floats(0, 1)
-quick = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+quick = settings(max_examples=60)
 
 
 @quick

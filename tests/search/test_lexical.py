@@ -13,7 +13,7 @@ from search.lexical.index import Index, build, updated
 from search.lexical.query import Keywords, search
 from search.lexical.words import squash, stem, words
 
-quick = settings(max_examples=25, deadline=None, derandomize=True, database=None)
+quick = settings(max_examples=25)
 
 
 def tool(number: int, name: str, description: str = "", tenant: int | None = None, kind: str = "tool") -> Document:

@@ -24,9 +24,6 @@ EDGE = 0.00011
 
 stable = settings(
     max_examples=60,
-    deadline=None,
-    derandomize=True,
-    database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

@@ -49,7 +49,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.dictionaries(words, values, max_size=4))
 def test_the_verdict_is_that_of_the_library(schema: Any) -> None:
     try:
