@@ -56,9 +56,9 @@ def broken_model(settings: Settings, transactional_db: None) -> Iterator[Embeddi
     """The world, embedded by a service that answers, until a test breaks it."""
     with embedding_server() as server:
         settings.EMBEDDING_OPTIONS = replace(
-            settings.EMBEDDING_OPTIONS, openai_base_url=server.url, openai_api_key="secret", timeout=0.5
+            settings.EMBEDDING_OPTIONS, openai_base_url=server.url, openai_api_key="secret", timeout=2
         )
-        settings.SEARCH_TIMEOUTS = {**settings.SEARCH_TIMEOUTS, "embedding": 0.5}
+        settings.SEARCH_TIMEOUTS = {**settings.SEARCH_TIMEOUTS, "embedding": 2.0}
         settings.TOOLSCRIPT_EMBEDDING_MODEL = "openai:words"
         make_world()
         yield server

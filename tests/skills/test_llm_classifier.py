@@ -39,7 +39,7 @@ def chat(endpoint: ChatServer, settings: Settings, db: None) -> ChatServer:
     endpoint.modes, endpoint.requests = ["ok"], []
     endpoint.answer = lambda prompt: filed(("weather", 0.9))
     settings.CHAT_MODEL = "tiny"
-    settings.CHAT_OPTIONS = ChatOptions(base_url=endpoint.url, timeout=0.5)
+    settings.CHAT_OPTIONS = ChatOptions(base_url=endpoint.url, timeout=20)
     settings.CHAT_PRICES = (2.0, 10.0)
     for skill in SKILLS:
         make_skill(skill)
@@ -206,7 +206,10 @@ class TestFailures:
             ("hang", "did not answer"),
         ],
     )
-    def test_after_one_retry_the_tool_waits_with_the_error(self, chat: ChatServer, mode: str, error: str) -> None:
+    def test_after_one_retry_the_tool_waits_with_the_error(
+        self, chat: ChatServer, settings: Settings, mode: str, error: str
+    ) -> None:
+        settings.CHAT_OPTIONS = ChatOptions(base_url=chat.url, timeout=0.5 if mode == "hang" else 20)
         chat.modes = [mode]
         tool = publish()
         state = classify(tool)

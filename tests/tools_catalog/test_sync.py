@@ -79,7 +79,7 @@ class TestWhatComesIn:
     @pytest.mark.parametrize("behaviour", ["crash", "ignore", "hang"])
     def test_a_server_that_speaks_the_older_protocol_only(self, tmp_path: Path, behaviour: str) -> None:
         """Asked in the newer one it dies, says nothing, or hangs."""
-        server = raw_server(tmp_path, tools=[ONE], timeout=4, on={"server/discover": behaviour})
+        server = raw_server(tmp_path, tools=[ONE], timeout=8, on={"server/discover": behaviour})
         assert sync(server).state == "done"
         assert Server.objects.get().protocol == "2025-06-18"
 
@@ -241,10 +241,11 @@ class TestFailures:
         ],
     )
     def test_a_failing_server_keeps_its_tools_marked_stale(self, tmp_path: Path, on: Any, error: str) -> None:
-        server = raw_server(tmp_path, tools=[ONE, TWO], timeout=2)
+        server = raw_server(tmp_path, tools=[ONE, TWO])
         sync(server)
         server.define(tools=[ONE], on=on)
-        Server.objects.update(protocol="")
+        usual = Server.objects.get().timeout_seconds
+        Server.objects.update(protocol="", timeout_seconds=2 if "hang" in on.values() else usual)
         run = sync(server)
         row = Server.objects.get()
         assert run.state == "failed"
@@ -254,6 +255,7 @@ class TestFailures:
         assert row.retry_at is not None
         assert served() == ["one", "two"]
         server.define(tools=[ONE])
+        Server.objects.update(timeout_seconds=usual)
         assert sync(server).state == "done"
         mended = Server.objects.get()
         assert (mended.is_stale, mended.last_error, mended.retry_at) == (False, "", None)
