@@ -35,11 +35,15 @@ class StrictJSONParser(BaseParser):
             raise BadRequest(f"The body is not valid JSON: {exc}.") from None
 
 
+def media_type(request: Request) -> str:
+    return request.content_type.split(";")[0].strip().lower()
+
+
 class JsonForAll(BaseContentNegotiation):
     """Answers are JSON, whatever the caller says it accepts: an answer is of more use than a 406."""
 
     def select_parser(self, request: Request, parsers: Any) -> Any:
-        return next((p for p in parsers if request.content_type.split(";")[0].strip().lower() == p.media_type), None)
+        return next((parser for parser in parsers if media_type(request) == parser.media_type), None)
 
     def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
         return renderers[0], renderers[0].media_type

@@ -3,7 +3,6 @@
 import hashlib
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -33,7 +32,7 @@ from knowledge.services.search_documents import documents_search
 from knowledge.services.search_knowledge import knowledge_search
 from knowledge.tasks import request_extraction
 from knowledge.types import DocumentRequest, Filters, KnowledgeRequest, SourceSpec
-from knowledge.uploads import UploadParser, is_upload, upload_values
+from knowledge.uploads import UploadParser, is_upload, most_bytes, upload_values
 from search.api import GatewaySearchView
 from tenants.limits import limit_searches
 from tenants.models import Tenant
@@ -47,7 +46,7 @@ EMBED_AT_ONCE = 64
 
 class DocumentParser(StrictJSONParser):
     def most_bytes(self) -> int:
-        return int(settings.LARGE_BODIES["/api/v1/knowledge/sources"])
+        return most_bytes()
 
 
 class KnowledgeSearchView(ApiView):

@@ -9,23 +9,28 @@ from rest_framework.request import Request
 
 from core.api import validated
 from core.errors import ValidationFailed
-from core.wire import BodyTooLarge
+from core.wire import BodyTooLarge, media_type
 from knowledge.serializers import UploadInput
 
 LISTS = ("authors", "topics")
 """May be there more than once."""
 
 
+def most_bytes() -> int:
+    """Of a document, however it comes."""
+    return int(settings.LARGE_BODIES["/api/v1/knowledge/sources"])
+
+
 class UploadParser(MultiPartParser):
     def parse(self, stream: IO[bytes], media_type: str | None = None, parser_context: Any = None) -> Any:
-        limit = settings.LARGE_BODIES["/api/v1/knowledge/sources"]
+        limit = most_bytes()
         if int(parser_context["request"].META.get("CONTENT_LENGTH") or 0) > limit:
             raise BodyTooLarge(f"The body is larger than {limit} bytes.", {"limit_bytes": limit})
         return super().parse(stream, media_type, parser_context)
 
 
 def is_upload(request: Request) -> bool:
-    return request.content_type.partition(";")[0].strip().lower() == UploadParser.media_type
+    return media_type(request) == UploadParser.media_type
 
 
 def upload_values(request: Request) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from collections import deque
 from collections.abc import Iterator
 
 from bs4 import BeautifulSoup, Tag, XMLParsedAsHTMLWarning
@@ -101,12 +102,12 @@ def _walk(root: Tag) -> Iterator[Heading | str]:
             yield BLANKS.sub(" ", str(node)) if is_text else str(node)
 
 
-def _heading(node: Tag) -> tuple[str, list[PageElement]]:
+def _heading(node: Tag) -> tuple[str, deque[PageElement]]:
     """Its words, and what stands behind them in a block of its own, because nobody closed the heading."""
     words: list[str] = []
-    rest = list(node.children)
+    rest = deque(node.children)
     while rest and not (words and isinstance(rest[0], Tag) and rest[0].name in {*BLOCKS, *HEADINGS}):
-        child = rest.pop(0)
+        child = rest.popleft()
         if isinstance(child, Tag):
             words += child.stripped_strings
         elif not isinstance(child, PreformattedString) and str(child).strip():
